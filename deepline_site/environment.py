@@ -1,0 +1,92 @@
+"""Reading settings from the environment, with one clear sentence for each mistake.
+
+A mistake does not raise while settings load: it is collected here, the default is used meanwhile, and
+`plays.checks` reports it as a system check, so that all of them are seen at once and no command ends
+in a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import unquote, urlsplit
+
+Number = TypeVar("Number", int, float)
+
+MISTAKES: list[str] = []
+
+
+def text(name: str, default: str | None = None) -> str | None:
+    """Return a variable without surrounding space; empty counts as not set."""
+    return os.environ.get(name, "").strip() or default
+
+
+def number(name: str, default: float, *, minimum: float) -> float:
+    """Return a number of at least `minimum`, or the default."""
+    return _parsed(name, default, float, minimum=minimum, kind="a number")
+
+
+def whole_number(name: str, default: int, *, minimum: int) -> int:
+    """Return a whole number of at least `minimum`, or the default."""
+    return _parsed(name, default, int, minimum=minimum, kind="a whole number")
+
+
+def names(name: str) -> list[str]:
+    """Return the entries of a comma-separated list."""
+    return [entry.strip() for entry in os.environ.get(name, "").split(",") if entry.strip()]
+
+
+def is_on(name: str) -> bool:
+    """Tell whether a switch is on: `1`, `true`, `yes` or `on`."""
+    return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def database(url: str) -> dict[str, object]:
+    """Return Django's connection settings for a `postgresql://` address."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+        MISTAKES.append("DATABASE_URL has a port that is no number from 1 to 65535.")
+    name = unquote(parts.path.lstrip("/"))
+    if parts.scheme not in {"postgresql", "postgres"} or not name:
+        MISTAKES.append("DATABASE_URL must look like postgresql://user:password@host:5432/name.")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name or "deepline",
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": str(port or ""),
+        "OPTIONS": _options(parts.query),
+    }
+
+
+def redis(url: str) -> str:
+    """Return the address as it is, and note a mistake in it."""
+    if urlsplit(url).scheme not in {"redis", "rediss"}:
+        MISTAKES.append("REDIS_URL must look like redis://:password@host:6379/0.")
+    return url
+
+
+def _options(query: str) -> dict[str, str]:
+    pairs = (pair.partition("=") for pair in query.split("&") if pair)
+    return {unquote(key): unquote(value) for key, _, value in pairs}
+
+
+def _parsed(
+    name: str, default: Number, parse: Callable[[str], Number], *, minimum: Number, kind: str
+) -> Number:
+    given = text(name)
+    if given is None:
+        return default
+    try:
+        value = parse(given)
+    except ValueError:
+        value = None
+    if value is None or not minimum <= value < float("inf"):
+        MISTAKES.append(f"{name} must be {kind} of at least {minimum}, not {given!r}.")
+        return default
+    return value

@@ -1,0 +1,7 @@
+"""The addresses of pages and API."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []

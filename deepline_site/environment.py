@@ -1,8 +1,8 @@
 """Reading settings from the environment, with one clear sentence for each mistake.
 
-A mistake does not raise while settings load: it is collected here, the default is used meanwhile, and
-`plays.checks` reports it as a system check, so that all of them are seen at once and no command ends
-in a traceback.
+A mistake does not raise while settings load: it is collected here, the default is used meanwhile,
+and `plays.checks` reports it as a system check, so that all of them are seen at once and no command
+ends in a traceback.
 """
 
 from __future__ import annotations

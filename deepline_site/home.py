@@ -1,9 +1,10 @@
 """The one directory that holds an installation's state, and the few files in it.
 
-`DEEPLINE_HOME` (by default `.deepline/` beside `manage.py`) holds the database, the queue, uploads,
-logs, the secret key, and the ports and passwords of the embedded servers. Nothing is written outside
-it, so two checkouts never meet, and deleting it is a complete reset. This module knows paths and file
-modes; it starts nothing and does not import Django, because settings are built from it.
+`DEEPLINE_HOME` (by default `.deepline/` beside `manage.py`) holds the database, the queue,
+uploads, logs, the secret key, and the ports and passwords of the embedded servers. Nothing is
+written outside it, so two checkouts never meet, and deleting it is a complete reset. This module
+knows paths and file modes; it starts nothing and does not import Django, because settings are built
+from it.
 """
 
 from __future__ import annotations
@@ -79,9 +80,9 @@ class Home:
         for directory in (self.uploads, self.logs, self.run):
             directory.mkdir(mode=OWNER_ONLY, exist_ok=True)
 
-    def secret_key(self) -> str:
-        """Return the installation's secret key; the first call of all makes it."""
-        return self._write_once("secret_key", secrets.token_urlsafe(50)).strip()
+    def secret(self, name: str) -> str:
+        """Return a secret of this installation; the first call of all makes it."""
+        return self._write_once(name, secrets.token_urlsafe(50)).strip()
 
     def server(self, name: ServerName) -> Server:
         """Return where an embedded server listens; the first call of all chooses it."""

@@ -1,8 +1,8 @@
 """Django's settings, from the environment and the installation's home.
 
-Whoever sets nothing gets the embedded servers of `DEEPLINE_HOME`; `DATABASE_URL` and `REDIS_URL` point
-the same code at other servers. Secrets are read from files of the home, so that they stand in no
-command line. Mistakes in the environment are reported by `plays.checks`.
+Whoever sets nothing gets the embedded servers of `DEEPLINE_HOME`; `DATABASE_URL` and `REDIS_URL`
+point the same code at other servers. Secrets are read from files of the home, so that they stand in
+no command line. Mistakes in the environment are reported by `plays.checks`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEEPLINE_TEST_SERVERS = environment.is_on("DEEPLINE_TEST_SERVERS")
 
 # Django ----------------------------------------------------------------------------------------
 
-SECRET_KEY = environment.text("DEEPLINE_SECRET_KEY") or HOME.secret_key()
+SECRET_KEY = environment.text("DEEPLINE_SECRET_KEY") or HOME.secret("secret_key")
 DEBUG = environment.is_on("DEEPLINE_DEBUG")
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *environment.names("DEEPLINE_ALLOWED_HOSTS")]
 CSRF_TRUSTED_ORIGINS = [

@@ -1,7 +1,6 @@
 """System checks: mistakes in an installation, found when a command starts.
 
 `plays.E001`  an environment variable that cannot be read
-`plays.E002`  a database or a queue of one's own that is too old, or not the kind it must be
 `plays.W001`  front-end packages that are not there
 """
 
@@ -11,20 +10,21 @@ from collections.abc import Sequence
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage
 
 from deepline_site import environment
 
 
-@register()
+@checks.register()
 def environment_can_be_read(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[CheckMessage]:
     """Report every mistake that `deepline_site.environment` met while settings loaded."""
-    return [Error(mistake, id="plays.E001") for mistake in environment.MISTAKES]
+    return [checks.Error(mistake, id="plays.E001") for mistake in environment.MISTAKES]
 
 
-@register(Tags.staticfiles)
+@checks.register(checks.Tags.staticfiles)
 def front_end_packages_are_there(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[CheckMessage]:
@@ -33,7 +33,7 @@ def front_end_packages_are_there(
     if not missing:
         return []
     return [
-        Warning(
+        checks.Warning(
             f"Files of front-end packages are missing: {', '.join(missing)}.",
             hint="Run `make setup`.",
             id="plays.W001",

@@ -25,6 +25,7 @@ class CheckpointEntry(models.Model):
             models.UniqueConstraint(fields=["run", "name"], name="one_entry_of_a_name"),
         ]
         indexes = [models.Index(fields=["frame", "position"], name="entry_by_row")]
+        verbose_name_plural = "checkpoint entries"
 
 
 class Receipt(models.Model):
@@ -81,3 +82,4 @@ class Boundary(models.Model):
                 fields=["due_at"], name="boundary_due", condition=models.Q(status="open")
             ),
         ]
+        verbose_name_plural = "boundaries"

@@ -25,7 +25,9 @@ class ToolCall(models.Model):
 
     key = models.CharField(max_length=64, primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="tool_calls")
-    run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, related_name="tool_calls")
+    run = models.ForeignKey(
+        Run, on_delete=models.SET_NULL, null=True, related_name="tool_calls", db_index=False
+    )
     tool = models.CharField(max_length=100)
     provider = models.CharField(max_length=50)
     input = models.JSONField()
@@ -47,6 +49,7 @@ class ToolCall(models.Model):
         indexes = [
             models.Index(fields=["run", "-created_at"], name="call_by_run"),
             models.Index(fields=["tool", "-created_at"], name="call_by_tool"),
+            models.Index(fields=["-created_at"], name="call_newest_of_all"),
         ]
 
     def __str__(self) -> str:

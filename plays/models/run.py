@@ -80,6 +80,7 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["status", "queued_at"], name="run_by_status"),
             models.Index(fields=["workspace", "-created_at"], name="run_newest_first"),
+            models.Index(fields=["-created_at"], name="run_newest_of_all"),
         ]
 
     def __str__(self) -> str:
@@ -143,6 +144,9 @@ class RunUsage(models.Model):
     credits_reserved = models.DecimalField(max_digits=16, decimal_places=4, default=0)
     credits_spent = models.DecimalField(max_digits=16, decimal_places=4, default=0)
     requests = models.BigIntegerField(default=0)
+
+    class Meta:
+        verbose_name = verbose_name_plural = "usage"
 
 
 class LogLine(models.Model):

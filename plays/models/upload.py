@@ -31,6 +31,7 @@ class Upload(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+        indexes = [models.Index(fields=["-created_at"], name="upload_newest_of_all")]
 
     def __str__(self) -> str:
         return self.filename

@@ -1,0 +1,1 @@
+"""Reads: what pages and API show, and who may see it. Nothing here writes."""

@@ -1,0 +1,1 @@
+"""What templates say in one word: icons, status chips, numbers, the workspace that is looked at."""

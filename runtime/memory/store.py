@@ -36,7 +36,7 @@ class MemoryRow:
 
 @dataclass(slots=True)
 class MemoryFrame:
-    """One map of a run; ``rows`` by position."""
+    """One map of a run; ``rows`` by position, ``dropped`` counts those no longer kept."""
 
     id: int
     run: str
@@ -45,6 +45,7 @@ class MemoryFrame:
     rows: dict[int, MemoryRow] = field(default_factory=dict)
     pending: list[int] = field(default_factory=list)
     total: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
 
     def set_status(self, row: MemoryRow, status: str) -> None:
         """Change a row's status and keep the heap of pending positions true."""
@@ -54,7 +55,7 @@ class MemoryFrame:
 
     def row_totals(self) -> dict[str, int]:
         """Count the rows by status."""
-        return dict(Counter(row.status for row in self.rows.values()))
+        return dict(self.dropped + Counter(row.status for row in self.rows.values()))
 
     def totals(self) -> dict[str, dict[str, int]]:
         """Count the cells by field and status; cells without an entry are not counted."""

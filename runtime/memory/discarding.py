@@ -1,7 +1,7 @@
 """Rows that nobody reads afterwards: pages wait compressed, finished rows are counted and dropped.
 
-For measuring an engine on more rows than a test process could hold. Keys must be distinct; nothing is
-known from earlier runs, and ``read_page`` gives only rows that are being worked on.
+For measuring an engine on more rows than a test process could hold. Keys must be distinct; nothing
+is known from earlier runs, and ``read_page`` gives only rows that are being worked on.
 """
 
 from __future__ import annotations

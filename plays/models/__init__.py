@@ -3,7 +3,7 @@
 from plays.models.access import Membership, Role, Workspace
 from plays.models.durable import Boundary, CheckpointEntry, Receipt
 from plays.models.gateway import GovernanceProfile, ToolCall, ToolPolicy
-from plays.models.grid import MapFrame, RowState, RowStatus, row_id
+from plays.models.grid import LoadingRow, MapFrame, RowState, RowStatus, row_id
 from plays.models.play import Play, Revision
 from plays.models.run import (
     LogLine,
@@ -20,6 +20,7 @@ __all__ = [
     "Boundary",
     "CheckpointEntry",
     "GovernanceProfile",
+    "LoadingRow",
     "LogLine",
     "MapFrame",
     "Membership",

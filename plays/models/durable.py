@@ -11,12 +11,13 @@ from plays.models.run import Run
 class CheckpointEntry(models.Model):
     """A result that the gateway does not hold (ctx.step, code steps), by durable name.
 
-    Removed when its row is complete: the row's cells hold what came of it.
+    Removed when its row is complete: the row's cells hold what came of it. The indexes of its two
+    foreign keys are the ones below.
     """
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="entries")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="entries", db_index=False)
     name = models.TextField()
-    frame = models.ForeignKey(MapFrame, on_delete=models.CASCADE, null=True)
+    frame = models.ForeignKey(MapFrame, on_delete=models.CASCADE, null=True, db_index=False)
     position = models.IntegerField(null=True)
     value = models.JSONField(null=True)
 
@@ -78,8 +79,6 @@ class Boundary(models.Model):
             models.UniqueConstraint(fields=["run", "name"], name="one_boundary_of_a_name"),
         ]
         indexes = [
-            models.Index(
-                fields=["due_at"], name="boundary_due", condition=models.Q(status="open")
-            ),
+            models.Index(fields=["due_at"], name="boundary_due", condition=models.Q(status="open")),
         ]
         verbose_name_plural = "boundaries"

@@ -81,13 +81,23 @@ class RowState(models.Model):
         ]
         indexes = [
             models.Index(fields=["frame", "sequence"], name="row_changed_since"),
-            models.Index(
-                fields=["id"], name="row_pending", condition=models.Q(status="pending")
-            ),
+            models.Index(fields=["id"], name="row_pending", condition=models.Q(status="pending")),
         ]
 
     def __str__(self) -> str:
         return f"row {self.position + 1} of {self.frame_id}"
+
+
+class LoadingRow(models.Model):
+    """A row of a frame that is not sealed yet; sealing moves it to ``RowState`` and settles its key.
+
+    Apart from RowState, so that no reader meets a row before its key is final, each row is written to
+    the indexed table once, in its final form, and an interrupted load leaves nothing there.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    row_key = models.CharField(max_length=80)
+    input = models.JSONField()
 
 
 def row_id(frame: int, position: int) -> int:

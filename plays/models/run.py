@@ -51,9 +51,7 @@ class Run(models.Model):
     revision = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="runs")
     input = models.JSONField(default=dict)
     status = models.CharField(max_length=24, choices=RunStatus.choices, default=RunStatus.QUEUED)
-    requested = models.CharField(
-        max_length=8, choices=RunRequest.choices, default=RunRequest.NONE
-    )
+    requested = models.CharField(max_length=8, choices=RunRequest.choices, default=RunRequest.NONE)
     stop_reason = models.CharField(max_length=16, blank=True)
     stop_message = models.TextField(blank=True)
     sequence = models.BigIntegerField(default=0)
@@ -135,7 +133,9 @@ class RunUsage(models.Model):
     Apart from Run, so that reserving a call never waits for a commit of cells.
     """
 
-    run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="usage")
+    run = models.OneToOneField(
+        Run, on_delete=models.CASCADE, primary_key=True, related_name="usage"
+    )
     tool_calls = models.BigIntegerField(default=0)
     retries = models.BigIntegerField(default=0)
     waterfall_steps = models.BigIntegerField(default=0)
@@ -152,7 +152,7 @@ class RunUsage(models.Model):
 class LogLine(models.Model):
     """One line of a run's log, bounded per run by the writer."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="log_lines")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="log_lines", db_index=False)
     sequence = models.BigIntegerField()
     at = models.DateTimeField()
     level = models.CharField(max_length=8)
@@ -165,7 +165,7 @@ class LogLine(models.Model):
 class TraceStep(models.Model):
     """One finished step of a run's trace, with a bounded preview."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trace")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trace", db_index=False)
     sequence = models.BigIntegerField()
     step = models.JSONField()
 

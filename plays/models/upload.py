@@ -25,7 +25,9 @@ class Upload(models.Model):
     dialect = models.JSONField()
     columns = models.JSONField()
     record_count = models.BigIntegerField()
-    report = models.JSONField(help_text="Lines, rejected lines, renamed headers, replaced characters.")
+    report = models.JSONField(
+        help_text="Lines, rejected lines, renamed headers, replaced characters."
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,8 +1,8 @@
 """Who may see what, and who may do what: every object that a page shows comes through here.
 
 A stranger gets Http404, as if the thing were not there; a member whose role does not reach gets
-PermissionDenied with a sentence for the page. Being a superuser opens Django's admin, not a workspace:
-only a membership does.
+PermissionDenied with a sentence for the page. Being a superuser opens Django's admin, not a
+workspace: only a membership does.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def may(user: Person, workspace_id: int, role: Role) -> bool:
 
 
 def require_role(user: Person, workspace_id: int, role: Role) -> None:
-    """Raise PermissionDenied, with the sentence for the page, unless the person's role includes ``role``.
+    """Raise PermissionDenied, with a sentence, unless the person's role includes ``role``.
 
     For a stranger it raises Http404: the caller normally never gets there with one.
     """

@@ -17,6 +17,9 @@ from plays.views.workspace import workspace_current
 
 register = template.Library()
 
+NOTHING = "\N{EN DASH}"
+"""Stands where a number would be."""
+
 
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
@@ -47,7 +50,7 @@ def status_chip(status: str, words: str = "") -> SafeString:
 def rate(share: float | None) -> SafeString:
     """Draw a share from 0 to 1 as a bar and a number; None is a dash."""
     if share is None:
-        return format_html('<span class="muted">{}</span>', "–")
+        return format_html('<span class="muted">{}</span>', NOTHING)
     percent = _whole_percent(share)
     return format_html(
         '<span class="rate"><svg aria-hidden="true" viewBox="0 0 100 6" preserveAspectRatio="none">'
@@ -82,11 +85,11 @@ def item(mapping: Mapping[str, Any], key: str) -> Any:
     return mapping.get(key)
 
 
-@register.filter
-def credits(amount: Decimal | float | None) -> str:
+@register.filter(name="credits")
+def credits_text(amount: Decimal | float | None) -> str:
     """Write credits without trailing zeros: 12.5, 0.3, 4."""
     if amount is None:
-        return "–"
+        return NOTHING
     text = f"{Decimal(str(amount)):.4f}".rstrip("0").rstrip(".")
     return text or "0"
 

@@ -1,1 +1,1 @@
-"""Pages: each view loads by way of an access function, calls one service or selector, and answers."""
+"""Pages: a view loads through an access function, calls a service or selector, and answers."""

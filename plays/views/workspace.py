@@ -1,7 +1,7 @@
 """Which workspace a request looks at, and changing it.
 
-A person may be a member of several. Lists show one at a time: the one chosen last in this session, else
-the first that the person joined.
+A person may be a member of several. Lists show one at a time: the one chosen last in this
+session, else the first that the person joined.
 """
 
 from __future__ import annotations

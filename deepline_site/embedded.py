@@ -40,20 +40,19 @@ def servers(home: Home) -> Iterator[None]:
     Raises ServicesError, with one sentence for a person, when one does not start, or when a server
     of one's own is missing or too old. Whoever leaves last stops the embedded ones.
     """
+    # Chosen once: a test session points DATABASE_URL at its own database inside the block.
+    chosen = _embedded(home)
     try:
         with home.lock(USERS, shared=True):
-            start(home)
+            _start(home, chosen)
             yield
     finally:
-        _stop_unless_needed(home)
+        _stop_unless_needed(home, chosen)
 
 
 def start(home: Home) -> None:
     """Start what does not run, mend what a crash left, and check servers of one's own."""
-    own_servers.check()
-    with home.lock(LOCK):
-        for server in _embedded(home):
-            server.start()
+    _start(home, _embedded(home))
 
 
 def keep(home: Home) -> None:
@@ -76,8 +75,6 @@ def status(home: Home) -> list[ServerStatus]:
 
 
 def _embedded(home: Home) -> list[Postgres | Valkey]:
-    if not home.path.exists():
-        home.prepare()
     wanted: list[Postgres | Valkey] = []
     user = ServerUser.choose()
     if environment.text("DATABASE_URL") is None:
@@ -88,16 +85,23 @@ def _embedded(home: Home) -> list[Postgres | Valkey]:
     return wanted
 
 
+def _start(home: Home, chosen: list[Postgres | Valkey]) -> None:
+    own_servers.check()
+    with home.lock(LOCK):
+        for server in chosen:
+            server.start()
+
+
 def _status(server: Postgres | Valkey, home: Home) -> ServerStatus:
     process = server.process()
     return ServerStatus(server.name, home.server(server.name).port, process and process.pid)
 
 
-def _stop_unless_needed(home: Home) -> None:
+def _stop_unless_needed(home: Home, chosen: list[Postgres | Valkey]) -> None:
     with home.lock(LOCK):
         if _keep_mark(home).exists() or home.is_locked(USERS):
             return
-        for server in reversed(_embedded(home)):
+        for server in reversed(chosen):
             server.stop()
 
 

@@ -8,11 +8,8 @@ ends in a traceback.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TypeVar
+from math import inf, nan
 from urllib.parse import unquote, urlsplit
-
-Number = TypeVar("Number", int, float)
 
 MISTAKES: list[str] = []
 
@@ -24,12 +21,12 @@ def text(name: str, default: str | None = None) -> str | None:
 
 def number(name: str, default: float, *, minimum: float) -> float:
     """Return a number of at least `minimum`, or the default."""
-    return _parsed(name, default, float, minimum=minimum, kind="a number")
+    return _parsed(name, default, float, minimum=minimum)
 
 
-def whole_number(name: str, default: int, *, minimum: int) -> int:
-    """Return a whole number of at least `minimum`, or the default."""
-    return _parsed(name, default, int, minimum=minimum, kind="a whole number")
+def whole_number(name: str, default: int, *, minimum: int, maximum: int | None = None) -> int:
+    """Return a whole number from `minimum` to `maximum`, or the default."""
+    return int(_parsed(name, default, int, minimum=minimum, maximum=maximum))
 
 
 def names(name: str) -> list[str]:
@@ -71,22 +68,34 @@ def redis(url: str) -> str:
     return url
 
 
+def redis_database(url: str) -> str:
+    """Return the number of the database that an address names; without one it is 0."""
+    return urlsplit(url).path.strip("/") or "0"
+
+
 def _options(query: str) -> dict[str, str]:
     pairs = (pair.partition("=") for pair in query.split("&") if pair)
     return {unquote(key): unquote(value) for key, _, value in pairs}
 
 
 def _parsed(
-    name: str, default: Number, parse: Callable[[str], Number], *, minimum: Number, kind: str
-) -> Number:
+    name: str,
+    default: float,
+    kind: type[int] | type[float],
+    *,
+    minimum: float,
+    maximum: float | None = None,
+) -> float:
     given = text(name)
     if given is None:
         return default
     try:
-        value = parse(given)
+        value = kind(given)
     except ValueError:
-        value = None
-    if value is None or not minimum <= value < float("inf"):
-        MISTAKES.append(f"{name} must be {kind} of at least {minimum}, not {given!r}.")
-        return default
-    return value
+        value = nan
+    if minimum <= value <= (maximum or inf) and value != inf:
+        return value
+    what = "a whole number" if kind is int else "a number"
+    span = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+    MISTAKES.append(f"{name} must be {what} {span}, not {given!r}.")
+    return default

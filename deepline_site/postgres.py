@@ -168,7 +168,7 @@ class Postgres:
     def _run(self, program: str, *arguments: str | Path) -> None:
         output = self.directory / f"{program}.log"
         output.unlink(missing_ok=True)
-        status = self.user.start([BINARIES / program, *arguments], log=output).wait()
+        status = self.user.run([BINARIES / program, *arguments], log=output)
         if status != 0:
             told = "\n".join(filter(None, map(_end_of, (output, self.log))))
             raise ServicesError(f"The embedded PostgreSQL failed ({program}):\n{told}")

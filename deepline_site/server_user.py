@@ -44,13 +44,14 @@ class ServerUser:
             "run this as an ordinary user, or set DATABASE_URL and REDIS_URL."
         )
 
-    def start(self, command: Sequence[str | Path], *, log: Path) -> subprocess.Popen[bytes]:
-        """Start a program as this user, beside its log, in a session of its own.
+    def run(self, command: Sequence[str | Path], *, log: Path) -> int:
+        """Run a program to its end as this user, beside its log; return its exit status.
 
-        It lives on when this process ends, and sees nothing of this process' environment.
+        It has a session of its own, so that Ctrl-C does not reach a server that it leaves running,
+        and sees nothing of this process' environment.
         """
         with log.open("ab") as output:
-            return subprocess.Popen(
+            return subprocess.run(
                 self._command(command, beside=log.parent),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -58,7 +59,8 @@ class ServerUser:
                 cwd=log.parent,
                 env={"PATH": os.defpath, "HOME": str(log.parent), "LC_ALL": "C"},
                 start_new_session=True,
-            )
+                check=False,
+            ).returncode
 
     def own(self, directory: Path) -> None:
         """Create a private directory if need be, and make it and all in it this user's."""

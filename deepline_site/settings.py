@@ -19,6 +19,7 @@ HOME = Home.from_environment()
 # What the product itself reads -----------------------------------------------------------------
 
 DEEPLINE_HOME = HOME.path
+PORT = environment.whole_number("PORT", 8000, minimum=1, maximum=65_535)
 DEEPLINE_UPLOAD_LIMIT_MB = environment.whole_number("DEEPLINE_UPLOAD_LIMIT_MB", 200, minimum=1)
 DEEPLINE_LEASE_SECONDS = environment.number("DEEPLINE_LEASE_SECONDS", 30.0, minimum=1.0)
 DEEPLINE_SWEEP_SECONDS = environment.number("DEEPLINE_SWEEP_SECONDS", 5.0, minimum=0.1)
@@ -93,10 +94,15 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = environment.redis(environment.text("REDIS_URL") or HOME.redis_url())
 
+# A server's published messages go to all of its numbered databases; the prefix keeps two
+# installations apart that share a server but not a database.
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "prefix": environment.text("DEEPLINE_PREFIX", "deepline")},
+        "CONFIG": {
+            "hosts": [REDIS_URL],
+            "prefix": f"deepline{environment.redis_database(REDIS_URL)}",
+        },
     },
 }
 

@@ -67,12 +67,13 @@ class Valkey:
     def _launch(self) -> None:
         configuration = self.directory / "valkey.conf"
         self.user.write(configuration, self._configuration())
-        self.log.unlink(missing_ok=True)
-        started = self.user.start([_binary(), configuration], log=self.log)
+        self.user.write(self.log, "")
+        self.user.run([_binary(), configuration], log=self.log)
         deadline = time.monotonic() + START_SECONDS
         while not self._answers():
-            if started.poll() is not None or time.monotonic() > deadline:
-                end(leftovers(self.directory))
+            remains = leftovers(self.directory)
+            if not remains or time.monotonic() > deadline:
+                end(remains)
                 raise ServicesError(f"The embedded Valkey did not start:\n{self._end_of_log()}")
             time.sleep(LOOK_SECONDS)
 
@@ -82,7 +83,8 @@ class Valkey:
 bind {LOOPBACK}
 port {server.port}
 requirepass {server.password}
-daemonize no
+daemonize yes
+logfile "{self.log}"
 dir "{self.directory}"
 pidfile "{self.directory / "server.pid"}"
 databases 64

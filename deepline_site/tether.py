@@ -1,0 +1,28 @@
+"""Ties a child process' life to its parent's, so that no kill leaves anything running."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+
+# Loaded here and not in the child: between fork and exec only the call itself is safe.
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def die_with_parent() -> None:
+    """Have this process killed when its parent's thread ends; call it right after the fork.
+
+    Only Linux knows this; elsewhere a child outlives a parent that is killed. The signal is
+    SIGKILL, because every process of the product may be killed at any instant, and a gentler one
+    could be waited out.
+    """
+    if _libc is None:
+        return
+    parent = os.getppid()
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)

@@ -1,0 +1,118 @@
+"""A run as the head of its page shows it: status, counts that add up, spending and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from plays.models import MapFrame, Run, RunUsage
+from plays.selectors.grid.columns import frame_columns, is_hidden
+from plays.selectors.grid.query import NOT_STARTED
+
+
+def run_state(run: Run) -> dict[str, Any]:
+    """Give what changes of a run while it lives, its maps apart; times in ISO 8601."""
+    return {
+        "id": str(run.pk),
+        "status": run.status,
+        "requested": run.requested,
+        "stop_reason": run.stop_reason,
+        "stop_message": run.stop_message,
+        "is_live": run.is_live,
+        "sequence": run.sequence,
+        "counters": run.counters,
+        "error": run.error,
+        "result": _result(run),
+        "created_at": _iso(run.created_at),
+        "started_at": _iso(run.started_at),
+        "finished_at": _iso(run.finished_at),
+        "gauges": run_gauges(run),
+    }
+
+
+def run_gauges(run: Run) -> list[dict[str, Any]]:
+    """Give what the run's tree has spent, each with its limit; null is no limit.
+
+    Limits that grow with the rows are given as they stand for the rows sealed so far.
+    """
+    root = run if run.root_id in (None, run.pk) else run.root
+    assert root is not None
+    usage = RunUsage.objects.filter(run=root).first() or RunUsage(run=root)
+    limits = root.limits
+    rows = root.counters.get("rows", 0)
+    return [
+        _gauge("credits", usage.credits_spent, limits.get("max_credits"), usage.credits_reserved),
+        _gauge("tool_calls", usage.tool_calls, _growing(limits, "tool_call", rows)),
+        _gauge("retries", usage.retries, _growing(limits, "retry", rows)),
+        _gauge("requests", usage.requests, None),
+    ]
+
+
+def run_frames(run: Run) -> list[dict[str, Any]]:
+    """Give the run's maps in the order in which they were opened, with their totals."""
+    return [frame_state(frame) for frame in MapFrame.objects.filter(run=run).order_by("id")]
+
+
+def frame_state(frame: MapFrame) -> dict[str, Any]:
+    """Give a map: its columns, and counts by status of rows and of every field's cells.
+
+    Each adds up to ``total``: rows not counted are pending, cells not counted are not started.
+    """
+    names = [field["name"] for field in frame.fields if not is_hidden(field["name"])]
+    return {
+        "id": frame.pk,
+        "title": frame.title or frame.table,
+        "table": frame.table,
+        "description": frame.description,
+        "key": frame.key,
+        "is_sealed": frame.is_sealed,
+        "total": frame.total,
+        "columns": [
+            {"name": column.name, "kind": column.kind, "parent": column.parent}
+            for column in frame_columns(frame.columns, frame.fields)
+        ],
+        "rows": _adding_up(frame.row_totals, frame.total, "pending"),
+        "fields": {
+            name: _adding_up(frame.totals.get(name, {}), frame.total, NOT_STARTED) for name in names
+        },
+    }
+
+
+def _adding_up(counted: Mapping[str, int], total: int, rest: str) -> dict[str, int]:
+    counts = {status: count for status, count in counted.items() if count}
+    missing = total - sum(counts.values())
+    if missing > 0:
+        counts[rest] = counts.get(rest, 0) + missing
+    return counts
+
+
+def _result(run: Run) -> dict[str, Any] | None:
+    """Give what the run returned, a table without its columns, a value as it is."""
+    if run.result is None:
+        return None
+    table = run.result.get("dataset")
+    if table is None:
+        return {"kind": "value"}
+    return {"kind": table.get("kind"), "frame": table.get("frame"), "count": table.get("count")}
+
+
+def _growing(limits: Mapping[str, Any], what: str, rows: int) -> int | None:
+    fixed = limits.get(f"max_{what}_count")
+    plural = "retries" if what == "retry" else f"{what}s"
+    return None if fixed is None else fixed + limits.get(f"max_{plural}_per_row", 0) * rows
+
+
+def _gauge(
+    name: str, used: Decimal | int, limit: Any, reserved: Decimal | int = 0
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "used": float(used),
+        "reserved": float(reserved),
+        "limit": None if limit is None else float(limit),
+    }
+
+
+def _iso(moment: Any) -> str | None:
+    return None if moment is None else moment.isoformat()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-websocket_urlpatterns: list[URLPattern] = []
+from plays.consumers import RunConsumer
+
+websocket_urlpatterns: list[URLPattern] = [
+    path("ws/runs/<uuid:run_id>/", RunConsumer.as_asgi(), name="run-socket"),
+]

@@ -124,7 +124,9 @@ class WaterfallIncomplete(DeeplineError):
         self.waterfall = waterfall
         self.reasons = list(reasons)
         told = "; ".join(f"{who}: {why}" for who, why in self.reasons)
-        super().__init__(f"waterfall {waterfall} found no value and could not ask everybody: {told}")
+        super().__init__(
+            f"waterfall {waterfall} found no value and could not ask everybody: {told}"
+        )
 
 
 class RowsFailed(DeeplineError):
@@ -145,7 +147,10 @@ class HostGone(HostFailed):
 
 def describe(error: BaseException) -> dict[str, Any]:
     """Give the JSON form of an error: ``type``, ``message`` and what its class carries."""
-    told: dict[str, Any] = {"type": type(error).__name__, "message": str(error) or type(error).__name__}
+    told: dict[str, Any] = {
+        "type": type(error).__name__,
+        "message": str(error) or type(error).__name__,
+    }
     for name in ("tool", "provider", "category", "code", "attempts", "retryable"):
         value = getattr(error, name, None)
         if isinstance(value, str | int | bool) and value != "":

@@ -19,7 +19,7 @@ TABLE_NAME_MAX = 63
 """PostgreSQL's limit on identifiers, kept so that a table can be published under its name."""
 
 
-def context_key(key: str, operation: str) -> str:
+def context_key(key: object, operation: str) -> str:
     """Give an author's key trimmed; a blank one raises KeyInvalid that names the operation."""
     trimmed = key.strip() if isinstance(key, str) else ""
     if not trimmed:
@@ -31,7 +31,9 @@ def safe_name(text: str) -> str:
     """Lower-case, non-alphanumerics to ``_``, squeezed, trimmed, a letter first. Raises on nothing left."""
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
     if not name:
-        raise KeyInvalid(f"the name {text!r} holds no letter or digit: use at least one of a-z or 0-9")
+        raise KeyInvalid(
+            f"the name {text!r} holds no letter or digit: use at least one of a-z or 0-9"
+        )
     return name if name[0].isalpha() else f"t_{name}"
 
 

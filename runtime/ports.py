@@ -74,9 +74,10 @@ class Sealed(TypedDict):
 class Cell(TypedDict, total=False):
     """What is known of a cell beside its value; absent keys are unknown or do not apply.
 
-    ``step`` and ``reads_digest`` are digests, ``reads`` the names that were read, ``at`` seconds since 1970 UTC of
-    the completion, ``reason`` a sentence (why it was reused, skipped or is partial), ``attempts`` one
-    entry per tool or code step that was tried.
+    ``step`` and ``reads_digest`` are digests, ``reads`` the names that were read, ``at`` the completion in
+    seconds since 1970 UTC, ``reason`` a sentence (why it was reused, skipped or is partial), ``attempts``
+    one entry per tool that was asked. ``origin`` is the earlier run that ``seal`` copied the cell from, and
+    absent in a cell of this run.
     """
 
     status: str
@@ -89,6 +90,7 @@ class Cell(TypedDict, total=False):
     reads_digest: str
     at: float
     stale_after_seconds: float | None
+    origin: str
     reason: str
     attempts: list[dict[str, Json]]
 
@@ -202,8 +204,9 @@ class MemberOutcome(TypedDict):
     """How one call ended.
 
     ``hit`` and ``miss`` are definite. ``failed`` carries code, category, message, retryable and
-    retry_after (seconds). ``unattempted``: the reply left this member out; it cost nothing. ``pending``: ask again
-    after ``retry_after``. ``stopped``: the gateway refuses this run or epoch; nothing may be sent any more.
+    retry_after (seconds). ``unattempted``: the reply left this member out; it cost nothing. ``pending``:
+    ask again after ``retry_after``. ``stopped``: the gateway refuses this run or epoch; nothing may be
+    sent any more.
     """
 
     kind: Literal["hit", "miss", "failed", "unattempted", "pending", "stopped"]

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from runtime.errors import DuplicateStep, KeyInvalid, PlayError
+from runtime.errors import DuplicateStep, PlayError
 from runtime.identity import context_key
 
 Resolver = Any
@@ -60,14 +60,15 @@ class Steps:
         self, name: str, resolver: Resolver, *, stale_after_seconds: float | None = None
     ) -> Steps:
         """Give this program with one more step at its end. Raises on a blank or repeated name."""
-        if not isinstance(name, str) or not name.strip():
-            raise KeyInvalid("step() needs a non-empty step name as its first argument")
+        context_key(name, "step()")
         if any(step.name == name for step in self.steps):
-            raise DuplicateStep(f"the step name {name!r} is used twice: give each step its own name")
+            raise DuplicateStep(
+                f"the step name {name!r} is used twice: give each step its own name"
+            )
         return replace(self, steps=(*self.steps, Step(name, resolver, stale_after_seconds)))
 
     def returns(self, function: Callable[..., Any]) -> Steps:
-        """Give this program with ``function(row)`` (or ``(row, ctx)``, ``(row, ctx, index)``) as its value."""
+        """Give this program with ``function(row)`` (or ``(row, ctx)``, ``(row, ctx, index)``) as value."""
         return replace(self, returning=function)
 
 
@@ -127,15 +128,19 @@ def waterfall(
 ) -> Waterfall:
     """Declare an inline waterfall. Raises PlayError on a spec that could not run."""
     key = context_key(id, "waterfall()")
-    if not isinstance(output, str) or not output.strip():
+    if not str(output or "").strip():
         raise PlayError(f"the waterfall {key!r} needs the name of its output")
-    if isinstance(min_results, bool) or not isinstance(min_results, int) or min_results < 1:
+    if type(min_results) is not int or min_results < 1:
         raise PlayError(f"the waterfall {key!r} needs min_results of at least 1")
     if not steps:
-        raise PlayError(f"the waterfall {key!r} has no steps: give tool_step(...) or code_step(...)")
+        raise PlayError(
+            f"the waterfall {key!r} has no steps: give tool_step(...) or code_step(...)"
+        )
     for step in steps:
         if not isinstance(step, ToolStep | CodeStep):
-            raise PlayError(f"the waterfall {key!r} holds something that is no tool_step or code_step")
+            raise PlayError(
+                f"the waterfall {key!r} holds something that is no tool_step or code_step"
+            )
     if len({step.id for step in steps}) < len(steps):
         raise DuplicateStep(f"the waterfall {key!r} uses a step id twice")
     return Waterfall(key, output, tuple(steps), min_results)

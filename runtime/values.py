@@ -18,7 +18,9 @@ from runtime.errors import NotJson
 Json = Any
 """Any value that JSON can hold. An alias, because a recursive type helps no reader here."""
 
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING", "__bool__": lambda self: False})()
+MISSING: Any = type(
+    "Missing", (), {"__repr__": lambda self: "MISSING", "__bool__": lambda self: False}
+)()
 """What :func:`value_at_path` gives where there is nothing, as opposed to ``None``."""
 
 REPLACEMENT = "\ufffd"
@@ -94,7 +96,9 @@ def _plain(value: object, where: str, path: str, above: set[int]) -> Json:
     if isinstance(value, float):
         if math.isfinite(value):
             return value
-        raise NotJson(f"{where} gave {value} at {path or 'its top'}: JSON holds finite numbers only")
+        raise NotJson(
+            f"{where} gave {value} at {path or 'its top'}: JSON holds finite numbers only"
+        )
     if hasattr(value, "to_json"):
         return _plain(value.to_json(), where, path, above)
     if not isinstance(value, Mapping | list | tuple):
@@ -106,8 +110,14 @@ def _plain(value: object, where: str, path: str, above: set[int]) -> Json:
         raise NotJson(f"{where} gave a value that contains itself at {path or 'its top'}")
     above = above | {id(value)}
     if isinstance(value, Mapping):
-        return {_key(k, where, path): _plain(v, where, f"{path}.{k}".lstrip("."), above) for k, v in value.items()}
-    return [_plain(item, where, f"{path}.{index}".lstrip("."), above) for index, item in enumerate(value)]
+        return {
+            _key(k, where, path): _plain(v, where, f"{path}.{k}".lstrip("."), above)
+            for k, v in value.items()
+        }
+    return [
+        _plain(item, where, f"{path}.{index}".lstrip("."), above)
+        for index, item in enumerate(value)
+    ]
 
 
 def _key(key: object, where: str, path: str) -> str:

@@ -1,0 +1,37 @@
+"""Calls an author's function with as many of (row, ctx, index) as it takes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from runtime.errors import PlayError
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def bound(function: Callable[..., Any], offered: int) -> Callable[..., Any]:
+    """Give a function that takes ``offered`` arguments and passes on those that ``function`` takes."""
+    taken = _taken(function, offered)
+    if taken == offered:
+        return function
+    return functools.wraps(function)(lambda *given: function(*given[:taken]))
+
+
+def _taken(function: Callable[..., Any], offered: int) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1  # a built-in such as str.lower, which tells nothing of itself
+    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters):
+        return offered
+    positional = [p for p in parameters if p.kind in POSITIONAL]
+    required = sum(p.default is inspect.Parameter.empty for p in positional)
+    if required > offered:
+        raise PlayError(
+            f"the function {getattr(function, '__name__', function)!r} asks for {required} arguments,"
+            f" and at most {offered} are given here"
+        )
+    return min(max(required, 1 if positional else 0), offered)

@@ -1,0 +1,148 @@
+"""The calls that wait in one lane, and the pure decision which of them leave next.
+
+A call with a ``group_by`` leaves only with calls whose inputs agree in those names. Calls whose caller
+is gone are taken out, so they are never sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import Mapping
+
+from runtime.activity import Worker
+from runtime.ports import Json, Member
+from runtime.progress import CellProgress
+from runtime.retrying import Tries
+from runtime.tools import Outcome, ToolSpec
+from runtime.values import canonical_json
+
+
+class Call:
+    """One tool, one input, one place. Several waiters share it where they ask under one durable name."""
+
+    __slots__ = ("_waiters", "cell", "group", "input", "name", "since", "tries", "waterfall")
+
+    def __init__(
+        self, name: str, call_input: Json, *, waterfall: bool, cell: CellProgress | None
+    ) -> None:
+        self.name = name
+        self.input = call_input
+        self.waterfall = waterfall
+        self.cell = cell
+        self.group = ""
+        self.since = 0.0
+        self.tries = Tries()
+        self._waiters: dict[asyncio.Future[Outcome], Worker] = {}
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody still waits for its outcome."""
+        return bool(self._waiters)
+
+    def join(self, worker: Worker) -> asyncio.Future[Outcome]:
+        """Give ``worker`` a future of the outcome; it counts as waiting until :meth:`settle` or leaving."""
+        waiter: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiters[waiter] = worker
+        worker.wait()
+        return waiter
+
+    def leave(self, waiter: asyncio.Future[Outcome]) -> None:
+        """Take out a waiter that may have its outcome already."""
+        if worker := self._waiters.pop(waiter, None):
+            worker.resume()
+
+    def settle(self, outcome: Outcome) -> None:
+        """Give the outcome to everybody who waits.
+
+        They count as running from here on, not from when they come to read it: else nobody would seem
+        to run in between, and batches would leave too early.
+        """
+        waiters, self._waiters = self._waiters, {}
+        for waiter, worker in waiters.items():
+            worker.resume()
+            if not waiter.done():
+                waiter.set_result(outcome)
+
+    def member(self) -> Member:
+        """Give the form that travels."""
+        return Member(name=self.name, input=self.input, waterfall=self.waterfall)
+
+
+class Waiting:
+    """The waiting calls of one tool, grouped as they may leave together, oldest first."""
+
+    def __init__(self, spec: ToolSpec) -> None:
+        self.size = spec.batch.size if spec.batch else 1
+        self._group_by = spec.batch.group_by if spec.batch else ()
+        self._groups: dict[str, dict[str, Call]] = {}
+        self._delayed: list[tuple[float, int, Call]] = []
+        self._count = itertools.count()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._groups.values()))
+
+    @property
+    def delayed(self) -> int:
+        """How many calls wait for their time to be repeated."""
+        return len(self._delayed)
+
+    def add(self, call: Call, now: float) -> None:
+        """Put a call at the end of its group."""
+        call.since = now
+        call.group = self._group_of(call.input)
+        self._groups.setdefault(call.group, {})[call.name] = call
+
+    def add_later(self, call: Call, due: float) -> None:
+        """Put a call back at ``due``."""
+        heapq.heappush(self._delayed, (due, next(self._count), call))
+
+    def drop(self, call: Call) -> None:
+        """Take out a call that nobody wants any more."""
+        group = self._groups.get(call.group, {})
+        group.pop(call.name, None)
+        if not group:
+            self._groups.pop(call.group, None)
+
+    def mature(self, now: float) -> None:
+        """Move the delayed calls that are due among the waiting ones."""
+        while self._delayed and self._delayed[0][0] <= now:
+            call = heapq.heappop(self._delayed)[2]
+            if call.is_wanted:
+                self.add(call, now)
+
+    def take(self, now: float, *, linger: float, is_idle: bool) -> list[Call]:
+        """Take the calls of the next request, or none.
+
+        A full group leaves; any group where nobody can add to it (``is_idle``), or once its oldest call
+        has waited ``linger`` seconds.
+        """
+        for name, group in self._groups.items():
+            if len(group) >= self.size or is_idle or self._oldest(group) + linger <= now:
+                return self._pop(name, group)
+        return []
+
+    def next_time(self, linger: float) -> float | None:
+        """Give the earliest moment at which :meth:`mature` or :meth:`take` may have something to do."""
+        times = [self._oldest(group) + linger for group in self._groups.values()]
+        if self._delayed:
+            times.append(self._delayed[0][0])
+        return min(times, default=None)
+
+    def _pop(self, name: str, group: dict[str, Call]) -> list[Call]:
+        calls = list(itertools.islice(group.values(), self.size))
+        for call in calls:
+            del group[call.name]
+        if not group:
+            del self._groups[name]
+        return calls
+
+    @staticmethod
+    def _oldest(group: dict[str, Call]) -> float:
+        return next(iter(group.values())).since
+
+    def _group_of(self, call_input: Json) -> str:
+        if not self._group_by or not isinstance(call_input, Mapping):
+            return ""
+        return canonical_json([call_input.get(name) for name in self._group_by])

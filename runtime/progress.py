@@ -1,0 +1,84 @@
+"""What one cell goes through while its step runs, told to the recorder."""
+
+from __future__ import annotations
+
+from runtime.events import CellStatus
+from runtime.ports import Cell
+from runtime.recorder import Recorder
+from runtime.rows import RowRun
+from runtime.tools import Failed, Hit, Miss, Outcome, ToolSpec
+from runtime.values import MISSING, Json
+
+
+class CellProgress:
+    """The states of one field of one row, and every attempt that was made for it."""
+
+    __slots__ = ("_recorder", "_row", "attempts", "field", "has_missed", "is_partial", "provider")
+
+    def __init__(self, recorder: Recorder, row: RowRun, field: str) -> None:
+        self._recorder = recorder
+        self._row = row
+        self.field = field
+        self.attempts: list[dict[str, Json]] = []
+        self.has_missed = False
+        self.is_partial = False
+        self.provider = ""
+
+    def queued(self, spec: ToolSpec) -> None:
+        """A call of this cell waits in its lane."""
+        self._tell(CellStatus.QUEUED, spec)
+
+    def running(self, spec: ToolSpec) -> None:
+        """The request with the call has left."""
+        self._tell(CellStatus.RUNNING, spec)
+
+    def waiting(self, spec: ToolSpec, until: float) -> None:
+        """The call must not be repeated before ``until`` (Unix time)."""
+        self._row_cell(
+            {
+                "status": CellStatus.WAITING,
+                "stage": spec.id,
+                "provider": spec.provider,
+                "reason": f"{spec.provider} asked to wait",
+                "at": until,
+            }
+        )
+
+    def answered(self, spec: ToolSpec, outcome: Outcome) -> None:
+        """A call of this cell has its outcome."""
+        attempt: dict[str, Json] = {
+            "tool": spec.id,
+            "provider": spec.provider,
+            "call": outcome.call,
+        }
+        match outcome:
+            case Hit():
+                attempt |= {
+                    "status": "completed",
+                    "source": outcome.source,
+                    "credits": outcome.credits,
+                }
+            case Miss():
+                self.has_missed = True
+                attempt |= {
+                    "status": "no_result",
+                    "source": outcome.source,
+                    "credits": outcome.credits,
+                }
+            case Failed():
+                attempt |= {
+                    "status": "failed",
+                    "error": outcome.message,
+                    "category": outcome.category,
+                }
+        self.attempts.append(attempt)
+
+    def part(self, column: str, status: CellStatus, value: Json = MISSING, **known: Json) -> None:
+        """Tell the state of one step of an inline waterfall, shown in a column of its own."""
+        self._recorder.cell(self._row, column, Cell(status=status, **known), value)  # type: ignore[typeddict-item]
+
+    def _tell(self, status: CellStatus, spec: ToolSpec) -> None:
+        self._row_cell({"status": status, "stage": spec.id, "provider": spec.provider})
+
+    def _row_cell(self, cell: Cell) -> None:
+        self._recorder.cell(self._row, self.field, cell)

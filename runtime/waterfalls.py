@@ -1,0 +1,194 @@
+"""Waterfalls: providers asked in turn until there is enough.
+
+The only place that knows "the first meaningful value wins". A waterfall is a loop in one row's
+coroutine; that its calls leave in batches is the lanes' matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime import durable, toolcalls
+from runtime.errors import HostFailed, PlayError, WaterfallIncomplete
+from runtime.events import CellStatus
+from runtime.identity import context_key, step_column
+from runtime.program import CodeStep, ToolStep, Waterfall, WaterfallStep
+from runtime.scope import current
+from runtime.session import Session
+from runtime.tools import Failed, Hit, ToolSpec, output_value
+from runtime.values import MISSING, Json, check_json, is_meaningful
+
+DEFAULT_PROVIDERS = ("hunter", "leadmagic", "pdl", "dropcontact", "prospeo")
+PROVIDER_ALIASES = {"pdl": "peopledatalabs"}
+"""Providers whose tools carry another name than authors write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one step gave: values that are meaningful, or the reason for which it failed."""
+
+    values: list[Json] = field(default_factory=list)
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One step of a waterfall: who is asked, the grid column of its own (inline only), and the question."""
+
+    who: str
+    ask: Callable[[], Awaitable[Answer]]
+    column: str = ""
+
+
+async def named(
+    session: Session, name: str, given: Mapping[str, Json], providers: Sequence[str] | None
+) -> Json:
+    """Ask the providers' tools of one capability in turn; give the value that they declare, or None.
+
+    Raises WaterfallIncomplete where none had a value and one failed, UnknownTool for a provider
+    without such a tool.
+    """
+    name = context_key(name, "ctx.waterfall")
+    call_input = check_json(given, f"the input of the waterfall {name!r}")
+    specs = await _provider_tools(session, name, providers or DEFAULT_PROVIDERS)
+    steps = [
+        Asking(
+            spec.provider,
+            _tool_question(session, spec, name, call_input, spec.output, spread=False),
+        )
+        for spec in specs
+    ]
+    return await _run(name, steps, 1)
+
+
+async def inline(session: Session, spec: Waterfall, given: Mapping[str, Json], ctx: Any) -> Json:
+    """Run the steps of an inline waterfall; give its value, its list, or None.
+
+    With ``min_results`` above 1 the value is a list; one that is too short is marked partial.
+    """
+    call_input = check_json(given, f"the input of the waterfall {spec.id!r}")
+    steps = [await _asking(session, spec, step, call_input, ctx) for step in spec.steps]
+    return await _run(spec.id, steps, spec.min_results)
+
+
+async def _run(name: str, steps: Sequence[Asking], min_results: int) -> Json:
+    found: list[Json] = []
+    reasons: list[tuple[str, str]] = []
+    for index, step in enumerate(steps):
+        _tell(step, CellStatus.RUNNING)
+        answer = await step.ask()
+        _tell_answer(step, answer)
+        found += answer.values
+        if answer.failure:
+            reasons.append((step.who, answer.failure))
+        if len(found) >= min_results:
+            for left in steps[index + 1 :]:
+                _tell(left, CellStatus.SKIPPED, reason=f"{step.who} was enough")
+            return found[0] if min_results == 1 else found
+    return _too_few(name, found, reasons, min_results)
+
+
+def _too_few(
+    name: str, found: list[Json], reasons: list[tuple[str, str]], min_results: int
+) -> Json:
+    cell = current.get().cell
+    if found:
+        if cell:
+            cell.is_partial = True
+        return found
+    if reasons:
+        raise WaterfallIncomplete(name, reasons)
+    if cell:
+        cell.has_missed = True
+    return None
+
+
+def _tell_answer(step: Asking, answer: Answer) -> None:
+    if answer.failure:
+        _tell(step, CellStatus.FAILED, error={"message": answer.failure})
+    elif answer.values:
+        value = answer.values[0] if len(answer.values) == 1 else answer.values
+        _tell(step, CellStatus.COMPLETED, value)
+    else:
+        _tell(step, CellStatus.MISSED, None)
+
+
+def _tell(step: Asking, status: CellStatus, value: Json = MISSING, **known: Json) -> None:
+    cell = current.get().cell
+    if cell and step.column:
+        cell.part(step.column, status, value, provider=step.who, **known)
+
+
+async def _provider_tools(session: Session, name: str, providers: Sequence[str]) -> list[ToolSpec]:
+    asked = [
+        f"{PROVIDER_ALIASES.get(provider, provider)}_{name}"
+        for provider in providers
+        if provider not in session.form.left_out
+    ]
+    specs = [spec for spec in await session.catalogue.specs(asked) if not spec.unusable]
+    if not specs:
+        raise PlayError(
+            f"the waterfall {name!r} has nobody to ask: none of {', '.join(providers)} can be used"
+            " (switched off, without credentials, or left out of this run)"
+        )
+    return specs
+
+
+async def _asking(
+    session: Session, spec: Waterfall, step: WaterfallStep, call_input: Json, ctx: Any
+) -> Asking:
+    column = step_column(spec.id, step.id)
+    if isinstance(step, CodeStep):
+        return Asking(step.id, _code_question(session, spec, step, call_input, ctx), column)
+    tool = await session.catalogue.spec(step.tool)
+    key = f"{spec.id}.{step.id}"
+    mapped = _mapped(step, call_input)
+    return Asking(
+        step.id, _tool_question(session, tool, key, mapped, spec.output, spread=True), column
+    )
+
+
+def _mapped(step: ToolStep, call_input: Json) -> Json:
+    if step.map_input is None:
+        return call_input
+    return check_json(step.map_input(call_input), f"map_input of {step.id!r}")
+
+
+def _tool_question(
+    session: Session, spec: ToolSpec, key: str, call_input: Json, output: str, *, spread: bool
+) -> Callable[[], Awaitable[Answer]]:
+    async def ask() -> Answer:
+        outcome = await toolcalls.ask(session, spec, key, call_input, waterfall=True)
+        if isinstance(outcome, Failed):
+            return Answer(failure=outcome.message)
+        value = output_value(spec, outcome.result, output) if isinstance(outcome, Hit) else None
+        return Answer(_values(value, spread=spread))
+
+    return ask
+
+
+def _code_question(
+    session: Session, spec: Waterfall, step: CodeStep, call_input: Json, ctx: Any
+) -> Callable[[], Awaitable[Answer]]:
+    async def ask() -> Answer:
+        try:
+            result = await durable.step(
+                session, f"{spec.id}.{step.id}", lambda: step.run(call_input, ctx)
+            )
+        except HostFailed:
+            raise
+        except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
+            return Answer(failure=f"{type(error).__name__}: {error}")
+        if isinstance(result, dict) and spec.output in result:
+            result = result[spec.output]
+        return Answer(_values(result, spread=True))
+
+    return ask
+
+
+def _values(value: Json, *, spread: bool) -> list[Json]:
+    if spread and isinstance(value, list):
+        return [item for item in value if is_meaningful(item)]
+    return [value] if is_meaningful(value) else []

@@ -6,6 +6,7 @@ is told by its working directory, which is its data directory and no other proce
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import psutil
 
 STOP_SECONDS = 30.0
+LOOK_SECONDS = 0.02
 
 
 def wheel_directory(package: str) -> Path:
@@ -39,19 +41,41 @@ def leftovers(directory: Path) -> list[psutil.Process]:
 
 
 def end(processes: list[psutil.Process]) -> None:
-    """Ask processes to end, kill those that do not, and return when all are gone."""
+    """Ask processes to end, kill those that do not, and return when none is alive."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.terminate()
-    _, alive = psutil.wait_procs(processes, timeout=STOP_SECONDS)
-    for process in alive:
+    for process in _still_alive(processes):
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    psutil.wait_procs(alive, timeout=STOP_SECONDS)
+    _still_alive(processes)
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Tell whether a process still does anything.
+
+    One that has ended and waits for its parent to notice does not. Where the first process of a
+    container is no real init, that can take forever.
+    """
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _still_alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Wait until processes have ended; return those that have not after the time for it."""
+    deadline = time.monotonic() + STOP_SECONDS
+    alive = processes
+    while (alive := [process for process in alive if is_alive(process)]) and (
+        time.monotonic() < deadline
+    ):
+        time.sleep(LOOK_SECONDS)
+    return alive
 
 
 def _works_in(process: psutil.Process, directory: Path) -> bool:
     try:
-        return bool(process.status() != psutil.STATUS_ZOMBIE and process.cwd() == str(directory))
+        return is_alive(process) and process.cwd() == str(directory)
     except psutil.Error:
         return False

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import hashlib
 
+import django_stubs_ext
 from csp.constants import NONCE, NONE, SELF
 
 from deepline_site import environment
 from deepline_site.home import PROJECT, Home
+
+# Lets classes of Django that are generic in its type stubs be written `Paginator[Run]` at run time.
+django_stubs_ext.monkeypatch()
 
 HOME = Home.from_environment()
 

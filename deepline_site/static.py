@@ -35,7 +35,8 @@ class VendorFinder(BaseFinder):
     def find(self, path: str, find_all: bool = False, **kwargs: object) -> Any:
         source = settings.VENDOR_FILES.get(path)
         found = [str(source)] if source is not None and source.exists() else []
-        return found if find_all else next(iter(found), None)
+        # Django wants an empty list for "not here" in either case.
+        return found if find_all or not found else found[0]
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Iterable[tuple[str, Storage]]:
         for path, source in settings.VENDOR_FILES.items():

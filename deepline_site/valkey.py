@@ -42,7 +42,7 @@ class Valkey:
 
     def process(self) -> psutil.Process | None:
         """Return the running server's process."""
-        return server_process(self.directory / "server.pid", self.directory)
+        return server_process(self._pid_file, self.directory)
 
     def start(self) -> None:
         """Have the server running and answering; nothing changes if it is.
@@ -52,6 +52,7 @@ class Valkey:
         if self.process() is None:
             self.user.own(self.directory)
             end(leftovers(self.directory))
+            self._pid_file.unlink(missing_ok=True)
             if not is_free(self.home.server(self.name).port):
                 self.home.move_server(self.name)
             self._launch()
@@ -63,6 +64,10 @@ class Valkey:
             return False
         end([process])
         return True
+
+    @property
+    def _pid_file(self) -> Path:
+        return self.directory / "server.pid"
 
     def _launch(self) -> None:
         configuration = self.directory / "valkey.conf"
@@ -86,7 +91,7 @@ requirepass {server.password}
 daemonize yes
 logfile "{self.log}"
 dir "{self.directory}"
-pidfile "{self.directory / "server.pid"}"
+pidfile "{self._pid_file}"
 databases 64
 save ""
 appendonly yes

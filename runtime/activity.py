@@ -45,6 +45,7 @@ class Activity:
 
     def __init__(self) -> None:
         self.running = 0
+        self.maps_with_more = 0
         self.on_idle: Callable[[], None] = lambda: None
         self._is_scheduled = False
 
@@ -52,6 +53,11 @@ class Activity:
     def is_idle(self) -> bool:
         """Whether every worker waits inside the engine."""
         return self.running == 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a map still has rows to admit, whose calls will fill the waiting batches."""
+        return self.maps_with_more > 0
 
     def change(self, by: int) -> None:
         """Count a worker in or out."""

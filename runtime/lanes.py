@@ -30,7 +30,7 @@ from runtime.values import Json
 LINGER_MIN_SECONDS = 0.05
 LINGER_MAX_SECONDS = 5.0
 LINGER_SHARE = 0.1
-"""A call lingers for at most this share of the time that the run has taken, see :meth:`Lanes.linger`."""
+"""A call lingers for at most this share of the time that the run has taken, see :meth:`Lanes._linger`."""
 
 LATENCIES_KEPT = 31
 REFUSED_SECONDS = 10.0
@@ -127,14 +127,17 @@ class Lanes:
                 lane.waiting.drop(call)
             raise
 
-    def linger(self, lane: Lane | None = None) -> float:
+    def _linger(self, lane: Lane) -> float:
         """Give the seconds for which a batch that is not full may wait for more.
 
-        One moving median of the request latency, or a tenth of the time that the run has taken where that
-        is more: a short run stays quick, and a long one fills its batches although its rows trickle in.
+        The longest while rows are still to be admitted, since their calls will fill it. Then one moving
+        median of the request latency, or a tenth of the time that the run has taken where that is more:
+        a short run stays quick, and a long one fills its batches although its last rows trickle in.
         """
-        if lane and lane.spec.linger_seconds is not None:
+        if lane.spec.linger_seconds is not None:
             return lane.spec.linger_seconds
+        if self._activity.has_more:
+            return LINGER_MAX_SECONDS
         share = LINGER_SHARE * (self._clock.now() - self._started)
         return min(LINGER_MAX_SECONDS, max(LINGER_MIN_SECONDS, self._median, share))
 
@@ -152,7 +155,7 @@ class Lanes:
     def _pump(self, lane: Lane, *, is_idle: bool = False) -> None:
         now = self._clock.now()
         lane.waiting.mature(now)
-        linger = self.linger(lane) if lane.spec.batch else 0.0
+        linger = self._linger(lane) if lane.spec.batch else 0.0
         tool = lane.spec.id
         if now >= lane.paused_until:
             while self._permits.may_take(tool):

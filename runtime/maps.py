@@ -26,6 +26,8 @@ from runtime.values import canonical_bytes
 WINDOW_ROWS = 2_000
 WINDOW_BYTES = 64 * 1024 * 1024
 CLAIM_ROWS = 500
+PATIENCE_SECONDS = 5.0
+"""How long room for less than a group may stand free while the window is busy."""
 
 
 async def run_map(session: Session, plan: MapPlan, source: Any, ctx: Any) -> Dataset:
@@ -74,6 +76,7 @@ class _Admission:
         self._active = 0
         self._bytes = 0
         self._failed = 0
+        self._has_more = False
         self._ended = asyncio.Event()
 
     async def run(self, ctx: Any) -> int:
@@ -85,14 +88,20 @@ class _Admission:
                     for row in claimed:
                         self._start(tasks, row, ctx)
         finally:
+            self._expect(False)
             admitter.end()
         return self._failed
+
+    def _expect(self, has_more: bool) -> None:
+        """Tell the lanes whether rows are still to be admitted."""
+        self._session.activity.maps_with_more += has_more - self._has_more
+        self._has_more = has_more
 
     async def _claim(self, admitter: Worker) -> list[ClaimedRow]:
         admitter.wait()
         await self._room()
         admitter.resume()
-        while not (claimed := await self._session.ports.rows.claim(self._frame, self._free())):
+        while not (claimed := await self._next(self._free())):
             if not self._active:
                 return []
             admitter.wait()
@@ -100,11 +109,16 @@ class _Admission:
             admitter.resume()
         return claimed
 
+    async def _next(self, n: int) -> list[ClaimedRow]:
+        claimed = await self._session.ports.rows.claim(self._frame, n)
+        self._expect(len(claimed) == n)
+        return claimed
+
     def _free(self) -> int:
         return min(CLAIM_ROWS, WINDOW_ROWS - self._active)
 
     async def _room(self) -> None:
-        """Wait until a whole group fits, or some room stood free for as long as calls linger.
+        """Wait until a whole group fits, or some room stood free for PATIENCE_SECONDS.
 
         Rows are admitted by the group, so that their first calls fill batches.
         """
@@ -112,7 +126,7 @@ class _Admission:
         while self._is_full() or self._free() < CLAIM_ROWS:
             if self._is_full():
                 await self._one_ended()
-            elif not await self._ended_within(self._session.lanes.linger()):
+            elif not await self._ended_within(PATIENCE_SECONDS):
                 return
 
     def _is_full(self) -> bool:

@@ -77,7 +77,8 @@ class Cell(TypedDict, total=False):
     ``step`` and ``reads_digest`` are digests, ``reads`` the names that were read, ``at`` the completion in
     seconds since 1970 UTC, ``reason`` a sentence (why it was reused, skipped or is partial), ``attempts``
     one entry per tool that was asked. ``origin`` is the earlier run that ``seal`` copied the cell from, and
-    absent in a cell of this run.
+    absent in a cell of this run. ``part_of`` names the field to which the column of a waterfall's step
+    belongs: the store adds the column to that field's ``parts``.
     """
 
     status: str
@@ -91,6 +92,7 @@ class Cell(TypedDict, total=False):
     at: float
     stale_after_seconds: float | None
     origin: str
+    part_of: str
     reason: str
     attempts: list[dict[str, Json]]
 

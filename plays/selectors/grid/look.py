@@ -56,6 +56,20 @@ def log_tail(run_id: UUID, since: int) -> list[dict[str, Any]]:
     return [log_line(line) for line in reversed(newest) if line.sequence > since]
 
 
+def log_page(
+    run_id: UUID, *, before: int | None = None, search: str = "", level: str = ""
+) -> list[dict[str, Any]]:
+    """Give up to 200 log lines in order that precede the line ``before`` and fit the rest."""
+    lines = LogLine.objects.filter(run_id=run_id)
+    if before is not None:
+        lines = lines.filter(pk__lt=before)
+    if search:
+        lines = lines.filter(text__icontains=search)
+    if level:
+        lines = lines.filter(level=level)
+    return [log_line(line) for line in reversed(lines.order_by("-id")[:LOG_TAIL])]
+
+
 def log_line(line: LogLine) -> dict[str, Any]:
     """Give one log line; ``at`` in ISO 8601."""
     return {

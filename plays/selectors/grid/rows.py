@@ -42,9 +42,27 @@ def rows_page(frame: MapFrame, query: RowsQuery, first: int, count: int) -> Rows
         total, ids = frame.total, _positions(frame, first, count)
     else:
         total, ids = _found(frame, query, first, count)
-    by_id = {row["id"]: row for row in _whole_rows(frame, ids)}
+    by_id = {row["id"]: row for row in whole_rows(frame, ids)}
     rows = [by_id[pk] for pk in ids if pk in by_id]
     return RowsPage(sequence, total, first, rows)
+
+
+def whole_rows(frame: MapFrame, ids: list[int]) -> list[dict[str, Any]]:
+    """Read rows by primary key, as a page has them; their order is not told."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {ROW}, r.id, {previews('r.input')}"  # noqa: S608  (constants)
+            " FROM plays_rowstate r WHERE r.id = ANY(%s)",
+            [ids],
+        )
+        return [
+            {
+                "id": row[6],
+                **row_changes(row, frame.fields, 0),
+                "input": orjson.Fragment(row[7]),
+            }
+            for row in cursor.fetchall()
+        ]
 
 
 def rows_changed(run_id: UUID, shown: Collection[int], since: int) -> list[dict[str, Any]]:
@@ -96,20 +114,3 @@ def _found(frame: MapFrame, query: RowsQuery, first: int, count: int) -> tuple[i
             [*values, *order_values, count, first],
         )
         return total, [pk for (pk,) in cursor.fetchall()]
-
-
-def _whole_rows(frame: MapFrame, ids: list[int]) -> list[dict[str, Any]]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {ROW}, r.id, {previews('r.input')}"  # noqa: S608  (constants)
-            " FROM plays_rowstate r WHERE r.id = ANY(%s)",
-            [ids],
-        )
-        return [
-            {
-                "id": row[6],
-                **row_changes(row, frame.fields, 0),
-                "input": orjson.Fragment(row[7]),
-            }
-            for row in cursor.fetchall()
-        ]

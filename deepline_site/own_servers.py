@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 import psycopg
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from deepline_site import environment
 from deepline_site.server_user import ServicesError
@@ -44,7 +46,9 @@ def _check_postgres(url: str) -> None:
 
 def _check_redis(url: str) -> None:
     try:
-        with redis.Redis.from_url(url, socket_connect_timeout=CONNECT_SECONDS) as connection:
+        with redis.Redis.from_url(
+            url, socket_connect_timeout=CONNECT_SECONDS, retry=Retry(NoBackoff(), 0)
+        ) as connection:
             told = connection.info("server")
     except (redis.RedisError, ValueError) as error:
         raise ServicesError(f"REDIS_URL: cannot use {_place(url)}: {_line(error)}") from None

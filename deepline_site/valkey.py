@@ -13,6 +13,8 @@ from typing import ClassVar
 
 import psutil
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from deepline_site.home import Home, ServerName
 from deepline_site.ports import LOOPBACK, is_free
@@ -102,7 +104,9 @@ maxmemory-policy noeviction
     def _answers(self) -> bool:
         server = self.home.server(self.name)
         try:
-            with redis.Redis(LOOPBACK, server.port, password=server.password) as connection:
+            with redis.Redis(
+                LOOPBACK, server.port, password=server.password, retry=Retry(NoBackoff(), 0)
+            ) as connection:
                 return bool(connection.ping()) and self.process() is not None
         except redis.RedisError:
             return False

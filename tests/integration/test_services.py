@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,6 +17,8 @@ import psutil
 import psycopg
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from deepline_site import embedded, own_servers
 from deepline_site.home import Home
@@ -89,7 +90,7 @@ def test_servers_listen_on_loopback_without_rights_and_want_a_password(home: Hom
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(home.database_url(), password="guess")
     with pytest.raises(redis.AuthenticationError):
-        redis.Redis(port=home.server("valkey").port).ping()
+        redis.Redis(port=home.server("valkey").port, retry=Retry(NoBackoff(), 0)).ping()
     with psycopg.connect(home.database_url()) as connection:
         assert connection.execute(
             "SELECT rolsuper FROM pg_roles WHERE rolname = user"
@@ -110,7 +111,9 @@ def test_killed_servers_start_again_with_what_was_committed(home: Home) -> None:
     with closing(psycopg.connect(home.database_url())) as busy:
         busy.execute("SELECT 1")
         for process in processes_of(home):
-            os.kill(process.pid, signal.SIGKILL)
+            process.kill()
+            while is_alive(process):
+                pass
         embedded.start(home)
     stored, queued = words(home)
     assert stored == ["before the kill"]

@@ -13,7 +13,7 @@ from runtime.values import MISSING, Json
 class CellProgress:
     """The states of one field of one row, and every attempt that was made for it."""
 
-    __slots__ = ("_recorder", "_row", "attempts", "field", "has_missed", "is_partial", "provider")
+    __slots__ = ("_recorder", "_row", "attempts", "field", "has_missed", "is_partial")
 
     def __init__(self, recorder: Recorder, row: RowRun, field: str) -> None:
         self._recorder = recorder
@@ -22,7 +22,6 @@ class CellProgress:
         self.attempts: list[dict[str, Json]] = []
         self.has_missed = False
         self.is_partial = False
-        self.provider = ""
 
     def queued(self, spec: ToolSpec) -> None:
         """A call of this cell waits in its lane."""

@@ -6,6 +6,8 @@ may say so twenty times in a row, while a transient failure ends after three att
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC
@@ -63,10 +65,9 @@ def retry_after_seconds(header: str | None, now: float) -> float:
     text = (header or "").strip()
     if not text:
         return RETRY_AFTER_FALLBACK_SECONDS
-    try:
-        return max(0.001, float(text))
-    except ValueError:
-        pass
+    with contextlib.suppress(ValueError):
+        seconds = float(text)
+        return max(0.001, seconds) if math.isfinite(seconds) else RETRY_AFTER_FALLBACK_SECONDS
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:

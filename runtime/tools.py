@@ -37,8 +37,8 @@ class ToolSpec:
     provider: str
     output: str
     output_kind: OutputKind = "scalar"
-    getters: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    getters: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
     repeatable: bool = True
     price: float = 0.0
     unusable: str = ""

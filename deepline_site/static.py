@@ -58,9 +58,11 @@ class _OneFileStorage(FileSystemStorage):
 def with_static_files(application: Application) -> Application:
     """Return an application that answers `STATIC_URL` itself and passes the rest on."""
     index = WhiteNoiseMiddleware()
+    # While somebody works on the pages, files are looked up anew for each request.
+    find = index.find_file if index.autorefresh else index.files.get
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        found = index.files.get(scope["path"]) if scope["type"] == "http" else None
+        found = find(scope["path"]) if scope["type"] == "http" else None
         if found is None:
             await application(scope, receive, send)
         else:

@@ -1,7 +1,7 @@
 """JSON as bytes, exactly, and frames of it on a byte stream: what travels between host and play process.
 
-A frame is four bytes of big-endian length and that many bytes of JSON. Integers of any size come out as
-they went in. This module knows nothing of what the frames mean.
+A frame is four bytes of big-endian length and that many bytes of JSON. Integers of any size come
+out as they went in. This module knows nothing of what the frames mean.
 """
 
 from __future__ import annotations

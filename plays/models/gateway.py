@@ -11,8 +11,9 @@ from plays.models.run import Run
 class ToolCall(models.Model):
     """One line of the ledger: a call, keyed by what makes two calls the same.
 
-    ``claimed`` is written before the provider is called and is believed until ``claimed_until``. A failure
-    releases the claim (``failed``) and is never given as an answer. ``attempts`` counts provider requests.
+    ``claimed`` is written before the provider is called and is believed until ``claimed_until``. A
+    failure releases the claim (``failed``) and is never given as an answer. ``attempts`` counts
+    provider requests.
     """
 
     class Status(models.TextChoices):
@@ -94,8 +95,8 @@ class GovernanceProfile(models.Model):
 class ToolPolicy(models.Model):
     """What an administrator sets for a provider (``tool`` empty) or for one tool; it acts at once.
 
-    ``windows`` is a list of ``[requests, seconds]``. Lives are seconds; null: for ever; 0: never reused.
-    Empty fields leave the catalogue's own value.
+    ``windows`` is a list of ``[requests, seconds]``. Lives are seconds; null: for ever; 0: never
+    reused. Empty fields leave the catalogue's own value.
     """
 
     provider = models.CharField(max_length=50)

@@ -24,9 +24,9 @@ class RowStatus(models.TextChoices):
 class MapFrame(models.Model):
     """One map of a run.
 
-    ``fields`` is a list of FieldForm (runtime.ports) in step order; ``columns`` the input's in file order.
-    ``totals`` counts cells by field and status, ``row_totals`` rows by status; both add up to ``total``
-    (a field's missing count is "not started").
+    ``fields`` is a list of FieldForm (runtime.ports) in step order; ``columns`` the input's in
+    file order. ``totals`` counts cells by field and status, ``row_totals`` rows by status; both
+    add up to ``total`` (a field's missing count is "not started").
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="frames")
@@ -58,9 +58,10 @@ class MapFrame(models.Model):
 class RowState(models.Model):
     """One record of a map.
 
-    ``id`` joins frame and position (Django's admin cannot show a composite key, and a second index would
-    be written with every update). ``input`` is the record as loaded, ``data`` the computed values by field,
-    ``cells`` their state (runtime.ports.Cell plus ``sequence``), ``sequence`` that of the last change.
+    ``id`` joins frame and position (Django's admin cannot show a composite key, and a second index
+    would be written with every update). ``input`` is the record as loaded, ``data`` the computed
+    values by field, ``cells`` their state (runtime.ports.Cell plus ``sequence``), ``sequence``
+    that of the last change.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -81,7 +82,13 @@ class RowState(models.Model):
         ]
         indexes = [
             models.Index(fields=["frame", "sequence"], name="row_changed_since"),
-            models.Index(fields=["id"], name="row_pending", condition=models.Q(status="pending")),
+            # Claims read it by status and position, takeovers by status; finished rows are not in
+            # it.
+            models.Index(
+                fields=["frame", "status", "position"],
+                name="row_unfinished",
+                condition=models.Q(status__in=["pending", "running", "waiting"]),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -91,8 +98,8 @@ class RowState(models.Model):
 class LoadingRow(models.Model):
     """A row of a frame that is not sealed yet; sealing moves it to ``RowState`` and settles its key.
 
-    Apart from RowState, so that no reader meets a row before its key is final, each row is written to
-    the indexed table once, in its final form, and an interrupted load leaves nothing there.
+    Apart from RowState, so that no reader meets a row before its key is final, each row is written
+    to the indexed table once, in its final form, and an interrupted load leaves nothing there.
     """
 
     id = models.BigIntegerField(primary_key=True)

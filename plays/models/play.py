@@ -32,8 +32,8 @@ class Play(models.Model):
 class Revision(models.Model):
     """One text of a play; never changed once stored.
 
-    ``source`` is the file as uploaded; ``pipeline`` is the static pipeline that ``runtime.loading`` read
-    from it; ``input_schema`` is JSON Schema for a run's input, or null.
+    ``source`` is the file as uploaded; ``pipeline`` is the static pipeline that
+    ``runtime.loading`` read from it; ``input_schema`` is JSON Schema for a run's input, or null.
     """
 
     class Format(models.TextChoices):

@@ -40,9 +40,10 @@ class RunRequest(models.TextChoices):
 class Run(models.Model):
     """One execution of one revision.
 
-    ``limits`` is the run's own copy of its profile's limits. ``retry_of`` and ``selection`` (which rows and
-    fields) make a retry. ``fresh_after``: ledger answers older than this are too old for this run.
-    ``sequence`` grows with each commit. ``left_out`` names providers that a person excluded.
+    ``limits`` is the run's own copy of its profile's limits. ``retry_of`` and ``selection`` (which
+    rows and fields) make a retry. ``fresh_after``: ledger answers older than this are too old for
+    this run. ``sequence`` grows with each commit. ``left_out`` names providers that a person
+    excluded.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -1,7 +1,8 @@
 """Uploads: a file as given, kept in the database in chunks.
 
-The bytes live in PostgreSQL, because web, gateway and workers may run on machines that share nothing else.
-Each chunk begins at a record, so a reader can start at record N without reading what is before it.
+The bytes live in PostgreSQL, because web, gateway and workers may run on machines that share
+nothing else. Each chunk begins at a record, so a reader can start at record N without reading what
+is before it.
 """
 
 from __future__ import annotations

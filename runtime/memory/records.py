@@ -39,6 +39,8 @@ class MemoryRecords:
         row.values.update(change["values"])
         for name, cell in change["cells"].items():
             row.cells[name] = cast("Cell", {**cell, "sequence": sequence})
+            if "part_of" in cell:
+                frame.add_part(cell["part_of"], name)
         row.sequence = sequence
         if change["status"] is not None:
             frame.set_status(row, change["status"])

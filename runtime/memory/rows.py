@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from copy import deepcopy
 
 from runtime.events import RowStatus
 from runtime.memory.known import EarlierRows
@@ -36,10 +37,10 @@ class MemoryRows:
         self._run.number(self._epoch)
         found = self._find(frame["path"])
         if found is None:
-            found = MemoryFrame(len(self._store.frames) + 1, self._run.id, frame)
+            found = MemoryFrame(len(self._store.frames) + 1, self._run.id, deepcopy(frame))
             self._store.frames[found.id] = found
         if not found.sealed:
-            found.form = frame
+            found.form = deepcopy(frame)
             found.rows.clear()
             found.total = 0
         return {"frame": found.id, "sealed": found.sealed, "total": found.total}
@@ -92,7 +93,8 @@ class MemoryRows:
     def _close(self, frame: MemoryFrame) -> None:
         earlier = EarlierRows(self._store, self._run, frame, self._clock.now())
         for row in frame.rows.values():
-            earlier.fill(row)
+            if entries := earlier.fill(row):
+                self._run.entries[frame.id, row.position] = entries
         frame.pending = [
             position for position, row in frame.rows.items() if row.status == RowStatus.PENDING
         ]

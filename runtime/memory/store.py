@@ -53,6 +53,12 @@ class MemoryFrame:
             heapq.heappush(self.pending, row.position)
         row.status = status
 
+    def add_part(self, field_name: str, part: str) -> None:
+        """Note that a column shows a step of this field's waterfall."""
+        for form in self.form["fields"]:
+            if form["name"] == field_name and part not in form["parts"]:
+                form["parts"].append(part)
+
     def row_totals(self) -> dict[str, int]:
         """Count the rows by status."""
         return dict(self.dropped + Counter(row.status for row in self.rows.values()))

@@ -1,0 +1,190 @@
+"""Who may write for a run, and the order of what is written.
+
+Each write of an engine is one transaction in which it takes the run's next number. Taking it locks
+the run's row, so the order of numbers is the order of commits, and it succeeds only for the
+participant whose epoch is current and whose lease lives: an engine that lost its lease cannot
+write at all.
+
+The condition is read before the row lock is had, so a takeover may commit in between. It takes
+over only leases that have run out, by the same clock that the condition compares with, so the
+older reading refuses as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from plays.stores.connections import Cursor, Pool, json_text
+from runtime.errors import HostFailed
+
+Result = TypeVar("Result")
+
+ENGINE = "engine"
+RETRY_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """The right to write for a run: it holds while ``epoch`` is the current one."""
+
+    run: UUID
+    epoch: int
+
+
+class LeaseLost(HostFailed):
+    """Another participant has the run, or may have it: nothing was written."""
+
+
+class Again(Exception):
+    """The work was not committed and may be done again: the server, or the lease's renewal, is late."""
+
+
+class Turn:
+    """One transaction of a writer. ``sequence`` is 0 until :meth:`number` has been called."""
+
+    cursor: Cursor
+
+    def __init__(self, participant: Participant) -> None:
+        self.participant = participant
+        self.sequence = 0
+        self.transaction = ""
+
+    async def number(self, counters: Mapping[str, int] | None = None) -> int:
+        """Take the run's next number and add ``counters``. Raises LeaseLost, or Again.
+
+        To be called before anything is changed that readers of the sequence see.
+        """
+        told = {
+            "run": self.participant.run,
+            "epoch": self.participant.epoch,
+            "counters": json_text(counters or {}),
+        }
+        await self.cursor.execute(_NUMBER_COUNTING if counters else _NUMBER, told)
+        taken = await self.cursor.fetchone()
+        if taken is None:
+            await self._refuse(told)
+            raise Again
+        self.sequence, self.transaction = taken
+        return self.sequence
+
+    async def count(self, counters: Mapping[str, int]) -> None:
+        """Add to the run's counters, after :meth:`number`."""
+        told = {"run": self.participant.run, "counters": json_text(counters)}
+        await self.cursor.execute(_COUNT, told)
+
+    async def _refuse(self, told: Mapping[str, object]) -> None:
+        """Raise LeaseLost, unless the lease has only run out and nobody has taken the run."""
+        await self.cursor.execute(_IS_CURRENT, told)
+        if await self.cursor.fetchone() is None:
+            raise LeaseLost("the lease of this run is lost: another worker has taken it over")
+
+
+class RunWriter:
+    """Makes the writes of one participant. ``hint`` is told each committed sequence."""
+
+    def __init__(
+        self, pool: Pool, participant: Participant, hint: Callable[[int], None] = lambda _: None
+    ) -> None:
+        self.pool = pool
+        self.participant = participant
+        self._hint = hint
+
+    async def write(self, work: Callable[[Turn], Awaitable[Result]]) -> Result:
+        """Do ``work`` in one transaction; its result is given once that is committed.
+
+        While the server is away, or the lease's renewal is late, the work waits and is done again.
+        A commit whose answer was lost is looked up, so no work is ever done twice. Raises
+        LeaseLost, and HostFailed for what PostgreSQL refuses.
+        """
+        while True:
+            turn = Turn(self.participant)
+            try:
+                result = await self._attempt(turn, work)
+            except Again:
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            if turn.sequence:
+                self._hint(turn.sequence)
+            return result
+
+    async def read(self, query: str, told: Mapping[str, Any]) -> list[TupleRow]:
+        """Give the rows of a query; it waits while the server is away."""
+        while True:
+            try:
+                async with self.pool.connection() as connection:
+                    return await (await connection.execute(query, told)).fetchall()
+            except (psycopg.OperationalError, psycopg.InterfaceError):
+                await asyncio.sleep(RETRY_SECONDS)
+            except psycopg.Error as error:
+                raise HostFailed(_refusal(error, "read")) from error
+
+    async def _attempt(self, turn: Turn, work: Callable[[Turn], Awaitable[Result]]) -> Result:
+        done: list[Result] = []
+        try:
+            async with (
+                self.pool.connection() as connection,
+                connection.transaction(),
+                connection.cursor() as turn.cursor,
+            ):
+                done.append(await work(turn))
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            if not await self._was_committed(turn.transaction):
+                raise Again from error
+        except psycopg.Error as error:
+            raise HostFailed(_refusal(error, "write")) from error
+        return done[0]
+
+    async def _was_committed(self, transaction: str) -> bool:
+        """Ask what became of a transaction, for as long as the server gives no answer."""
+        while transaction:
+            with contextlib.suppress(psycopg.OperationalError, psycopg.InterfaceError):
+                async with self.pool.connection() as connection:
+                    found = await connection.execute(_STATUS, [transaction])
+                    (status,) = await found.fetchone() or (None,)
+                if status != "in progress":
+                    return bool(status == "committed")
+            await asyncio.sleep(RETRY_SECONDS)
+        return False
+
+
+def _refusal(error: psycopg.Error, what: str) -> str:
+    # The primary message only: details and contexts quote values.
+    return f"the database refused a {what}: {error.diag.message_primary}"
+
+
+_ADDED = """
+    counters || coalesce((
+        SELECT jsonb_object_agg(d.key, coalesce((counters ->> d.key)::numeric, 0) +
+        d.value::numeric) FROM jsonb_each_text(%(counters)s::jsonb) AS d
+    ), '{}')"""
+
+_FENCE = """
+    WHERE id = %(run)s AND EXISTS (
+        SELECT 1 FROM plays_runparticipant AS p
+        WHERE p.run_id = %(run)s AND p.role = 'engine' AND p.epoch = %(epoch)s
+            AND p.lease_until > clock_timestamp()
+    )
+    RETURNING sequence, pg_current_xact_id()::text"""
+
+# S608 below: the statements are put together from the constants above.
+_NUMBER = f"UPDATE plays_run SET sequence = sequence + 1 {_FENCE}"  # noqa: S608
+
+_NUMBER_COUNTING = f"""
+UPDATE plays_run SET sequence = sequence + 1, counters = {_ADDED} {_FENCE}
+"""  # noqa: S608
+
+_COUNT = f"UPDATE plays_run SET counters = {_ADDED} WHERE id = %(run)s"  # noqa: S608
+
+_IS_CURRENT = """
+    SELECT 1 FROM plays_runparticipant
+    WHERE run_id = %(run)s AND role = 'engine' AND epoch = %(epoch)s"""
+
+_STATUS = "SELECT pg_xact_status(%s::xid8)"

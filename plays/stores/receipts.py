@@ -1,0 +1,135 @@
+"""The ``Receipts`` port on PostgreSQL: top-level work that happens once, and waits.
+
+Receipts and boundaries belong to the root run, because their names are unique in its whole tree.
+Deadlines are absolute on the database's clock and never move.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from plays.stores.connections import json_text
+from plays.stores.fencing import RunWriter, Turn
+from runtime.errors import HostFailed
+from runtime.ports import Boundary, BoundaryState, ReceiptState
+from runtime.values import sanitise
+
+Json = Any
+
+
+class PostgresReceipts:
+    """Top-level work and waits of one run, for one participant; ``root`` is the tree's first run."""
+
+    def __init__(self, writer: RunWriter, root: UUID) -> None:
+        self._writer = writer
+        self._root = root
+
+    async def claim(self, name: str, input_digest: str) -> ReceiptState:
+        told = self._told(name) | {"digest": input_digest}
+
+        async def write(turn: Turn) -> ReceiptState:
+            await turn.number()
+            await turn.cursor.execute(_CLAIM, told)
+            if await turn.cursor.fetchone():
+                return {"state": "claimed", "output": None, "error": ""}
+            await turn.cursor.execute(_FIND, told)
+            return _answer(name, input_digest, await turn.cursor.fetchone())
+
+        return await self._writer.write(write)
+
+    async def complete(self, name: str, output: Json) -> None:
+        await self._finish(_COMPLETE, self._told(name) | {"output": json_text(output)})
+
+    async def fail(self, name: str, error: dict[str, Json]) -> None:
+        await self._finish(_FAIL, self._told(name) | {"error": json_text(error)})
+
+    async def wait(self, boundary: Boundary) -> BoundaryState:
+        told = self._told(boundary["name"]) | sanitise(dict(boundary))[0]
+        told["form"] = json_text(boundary["form"])
+
+        async def write(turn: Turn) -> BoundaryState:
+            await turn.number()
+            await turn.cursor.execute(_REGISTER, told)
+            await turn.cursor.execute(_BOUNDARY, told)
+            found = await turn.cursor.fetchone()
+            assert found is not None
+            status, due_at, payload = found
+            return {"status": status, "due_at": due_at, "payload": payload}
+
+        return await self._writer.write(write)
+
+    async def _finish(self, statement: str, told: dict[str, Any]) -> None:
+        async def write(turn: Turn) -> None:
+            await turn.number()
+            await turn.cursor.execute(statement, told)
+            if turn.cursor.rowcount != 1:
+                raise HostFailed("only work that this run has claimed can be finished")
+
+        await self._writer.write(write)
+
+    def _told(self, name: str) -> dict[str, Any]:
+        return {
+            "run": self._root,
+            "name": sanitise(name)[0],
+            "epoch": self._writer.participant.epoch,
+        }
+
+
+def _answer(name: str, digest: str, found: tuple[Any, ...] | None) -> ReceiptState:
+    assert found is not None
+    status, done_with, output = found
+    if status != "completed":
+        return _refused(f"{name} is running already: two calls of one name at once")
+    if done_with != digest:
+        return _refused(f"{name} was done before with another input: give the call another name")
+    return {"state": "completed", "output": output, "error": ""}
+
+
+def _refused(error: str) -> ReceiptState:
+    return {"state": "refused", "output": None, "error": error}
+
+
+_CLAIM = """
+INSERT INTO plays_receipt AS r (run_id, name, input_digest, status, epoch, claimed_at)
+VALUES (%(run)s, %(name)s, %(digest)s, 'claimed', %(epoch)s, now())
+ON CONFLICT (run_id, name) DO UPDATE SET
+    input_digest = excluded.input_digest, status = 'claimed', epoch = excluded.epoch,
+    error = NULL, claimed_at = now(), finished_at = NULL
+WHERE r.status = 'failed' OR (r.status = 'claimed' AND r.epoch <> excluded.epoch)
+RETURNING 1
+"""
+
+_FIND = """
+SELECT status, input_digest, output FROM plays_receipt WHERE run_id = %(run)s AND name = %(name)s
+"""
+
+_COMPLETE = """
+UPDATE plays_receipt SET status = 'completed', output = %(output)s, finished_at = now()
+WHERE run_id = %(run)s AND name = %(name)s AND status = 'claimed' AND epoch = %(epoch)s
+"""
+
+_FAIL = """
+UPDATE plays_receipt SET status = 'failed', error = %(error)s, finished_at = now()
+WHERE run_id = %(run)s AND name = %(name)s AND status = 'claimed' AND epoch = %(epoch)s
+"""
+
+_REGISTER = """
+INSERT INTO plays_boundary (
+    run_id, name, event, frame_id, position, due_at, status, message, form, created_at
+) VALUES (
+    %(run)s, %(name)s, %(event)s, %(frame)s, %(position)s,
+    now() + make_interval(secs => %(seconds)s), 'open', %(message)s, %(form)s, now()
+)
+ON CONFLICT (run_id, name) DO NOTHING
+"""
+
+_BOUNDARY = """
+SELECT CASE
+        WHEN status <> 'open' THEN status
+        WHEN due_at > now() THEN 'open'
+        WHEN event IS NULL THEN 'due'
+        ELSE 'timed_out'
+    END, extract(epoch FROM due_at)::float8, payload
+FROM plays_boundary WHERE run_id = %(run)s AND name = %(name)s
+"""

@@ -1,0 +1,245 @@
+"""The ``Records`` port on PostgreSQL: a group of results as one transaction.
+
+One statement patches all rows of the group and keeps the frames' counts; nothing is written per
+row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from plays.models.grid import row_id
+from plays.stores.connections import JsonText
+from plays.stores.fencing import RunWriter, Turn
+from plays.stores.totals import ROW_TOTALS_PLUS, TOTALS_PLUS
+from runtime.events import RowStatus
+from runtime.ports import Group, RowChange
+
+Json = Any
+
+Part = tuple[int, str, str]
+"""A frame, a field of it, and the column of one step of that field's waterfall."""
+
+LONGEST_LOG = 10_000
+"""Lines, and trace steps, that are kept of a run; the oldest go first."""
+
+
+class PostgresRecords:
+    """What is recorded of one run, by one participant."""
+
+    def __init__(self, writer: RunWriter) -> None:
+        self._writer = writer
+        self._parts: set[Part] = set()
+
+    async def commit(self, group: Group) -> int:
+        """Write the group as one transaction; raises LeaseLost where it may not be written."""
+        changes = merged(group["rows"])
+        parts = _parts(changes.values()) - self._parts
+
+        async def write(turn: Turn) -> int:
+            sequence = await turn.number(group["counters"])
+            text = JsonText()
+            await _patch_rows(turn, changes, text)
+            await _store_entries(turn, group, text)
+            await _drop_entries(turn, changes)
+            await _append(turn, group, text)
+            await _add_parts(turn, parts)
+            if text.replaced:
+                await turn.count({"replaced": text.replaced})
+            return sequence
+
+        sequence = await self._writer.write(write)
+        self._parts |= parts
+        return sequence
+
+
+def merged(changes: Iterable[RowChange]) -> dict[int, RowChange]:
+    """Give one change per row, by row id; later ones win."""
+    by_row: dict[int, RowChange] = {}
+    for change in changes:
+        key = row_id(change["frame"], change["position"])
+        first = by_row.get(key)
+        by_row[key] = change if first is None else _joined(first, change)
+    return by_row
+
+
+def _joined(first: RowChange, then: RowChange) -> RowChange:
+    return {
+        **then,
+        "status": then["status"] if then["status"] is not None else first["status"],
+        "values": {**first["values"], **then["values"]},
+        "cells": {**first["cells"], **then["cells"]},
+    }
+
+
+def _parts(changes: Iterable[RowChange]) -> set[Part]:
+    return {
+        (change["frame"], cell["part_of"], name)
+        for change in changes
+        for name, cell in change["cells"].items()
+        if "part_of" in cell
+    }
+
+
+async def _patch_rows(turn: Turn, changes: dict[int, RowChange], text: JsonText) -> None:
+    if not changes:
+        return
+    number = {"sequence": turn.sequence}
+    cells = [
+        {name: {**cell, **number} for name, cell in change["cells"].items()}
+        for change in changes.values()
+    ]
+    told = {
+        "run": turn.participant.run,
+        "sequence": turn.sequence,
+        "ids": list(changes),
+        "statuses": [change["status"] for change in changes.values()],
+        "data": [text(change["values"]) for change in changes.values()],
+        "cells": [text(cell) for cell in cells],
+    }
+    await turn.cursor.execute(PATCH, told)
+
+
+async def _store_entries(turn: Turn, group: Group, text: JsonText) -> None:
+    entries = {entry["name"]: entry for entry in group["entries"]}
+    if not entries:
+        return
+    told = {
+        "run": turn.participant.run,
+        "names": list(entries),
+        "frames": [entry["frame"] for entry in entries.values()],
+        "positions": [entry["position"] for entry in entries.values()],
+        "values": [text(entry["value"]) for entry in entries.values()],
+    }
+    await turn.cursor.execute(_UPSERT_ENTRIES, told)
+
+
+async def _drop_entries(turn: Turn, changes: dict[int, RowChange]) -> None:
+    """Remove the entries of completed rows: their cells hold what came of them."""
+    done = [change for change in changes.values() if change["status"] == RowStatus.COMPLETED]
+    if not done:
+        return
+    told = {
+        "frames": [change["frame"] for change in done],
+        "positions": [change["position"] for change in done],
+    }
+    await turn.cursor.execute(_DELETE_ENTRIES, told)
+
+
+async def _add_parts(turn: Turn, parts: set[Part]) -> None:
+    """Note the columns of waterfalls' steps that were not seen before."""
+    for frame, field, part in sorted(parts):
+        told = {"run": turn.participant.run, "frame": frame, "field": field, "part": part}
+        await turn.cursor.execute(_ADD_PART, told)
+
+
+async def _append(turn: Turn, group: Group, text: JsonText) -> None:
+    """Add log lines and trace steps, and drop what is beyond the longest log."""
+    told: dict[str, Any] = {
+        "run": turn.participant.run,
+        "sequence": turn.sequence,
+        "most": LONGEST_LOG,
+    }
+    if group["logs"]:
+        lines = group["logs"][-LONGEST_LOG:]
+        await turn.cursor.execute(_APPEND_LOGS, {**told, "lines": text(lines)})
+        await turn.cursor.execute(_TRIM_LOGS, told)
+    if group["trace"]:
+        steps = group["trace"][-LONGEST_LOG:]
+        await turn.cursor.execute(_APPEND_TRACE, {**told, "steps": text(steps)})
+        await turn.cursor.execute(_TRIM_TRACE, told)
+
+
+PATCH = f"""
+WITH change AS MATERIALIZED (
+    SELECT c.id, c.status, c.data::jsonb AS data, c.cells::jsonb AS cells
+    FROM unnest(%(ids)s::bigint[], %(statuses)s::text[], %(data)s::text[], %(cells)s::text[])
+        AS c (id, status, data, cells)
+    JOIN plays_mapframe AS f ON f.id = c.id >> 32 AND f.run_id = %(run)s
+), old AS MATERIALIZED (
+    SELECT r.id, r.status, r.cells FROM change JOIN plays_rowstate AS r ON r.id = change.id
+), patched AS (
+    UPDATE plays_rowstate AS r
+    SET data = r.data || change.data,
+        cells = r.cells || change.cells,
+        status = coalesce(change.status, r.status),
+        sequence = %(sequence)s
+    FROM change WHERE r.id = change.id
+), cell_delta AS MATERIALIZED (
+    SELECT frame, field, status, sum(n) AS n FROM (
+        SELECT old.id >> 32 AS frame, f.key AS field, old.cells -> f.key ->> 'status' AS status,
+            -1 AS n
+        FROM old JOIN change ON change.id = old.id, jsonb_each(change.cells) AS f
+        UNION ALL
+        SELECT old.id >> 32, f.key, f.value ->> 'status', 1
+        FROM old JOIN change ON change.id = old.id, jsonb_each(change.cells) AS f
+    ) AS every
+    WHERE status IS NOT NULL GROUP BY frame, field, status HAVING sum(n) <> 0
+), row_delta AS MATERIALIZED (
+    SELECT frame, status, sum(n) AS n FROM (
+        SELECT old.id >> 32 AS frame, s.status, s.n
+        FROM old JOIN change ON change.id = old.id,
+            LATERAL (VALUES (old.status, -1), (change.status, 1)) AS s (status, n)
+        WHERE change.status IS NOT NULL
+    ) AS every
+    GROUP BY frame, status HAVING sum(n) <> 0
+)
+UPDATE plays_mapframe AS m
+SET totals = {TOTALS_PLUS}, row_totals = {ROW_TOTALS_PLUS}
+WHERE m.id IN (SELECT frame FROM cell_delta UNION SELECT frame FROM row_delta)
+"""  # noqa: S608  # put together from constants
+
+_ADD_PART = """
+UPDATE plays_mapframe SET fields = (
+    SELECT jsonb_agg(
+        CASE WHEN f.value ->> 'name' = %(field)s AND NOT f.value -> 'parts' ? %(part)s
+            THEN jsonb_set(f.value, '{parts}', (f.value -> 'parts') || to_jsonb(%(part)s::text))
+            ELSE f.value
+        END ORDER BY f.place
+    ) FROM jsonb_array_elements(fields) WITH ORDINALITY AS f (value, place)
+)
+WHERE id = %(frame)s AND run_id = %(run)s AND fields <> '[]'
+"""
+
+_UPSERT_ENTRIES = """
+INSERT INTO plays_checkpointentry (run_id, name, frame_id, position, value)
+SELECT %(run)s, e.name, e.frame, e.position, e.value::jsonb
+FROM unnest(%(names)s::text[], %(frames)s::bigint[], %(positions)s::int[], %(values)s::text[])
+    AS e (name, frame, position, value)
+ON CONFLICT (run_id, name) DO UPDATE SET value = excluded.value
+"""
+
+_DELETE_ENTRIES = """
+DELETE FROM plays_checkpointentry AS e
+USING unnest(%(frames)s::bigint[], %(positions)s::int[]) AS done (frame, position)
+WHERE e.frame_id = done.frame AND e.position = done.position
+"""
+
+_APPEND_LOGS = """
+INSERT INTO plays_logline (run_id, sequence, at, level, text)
+SELECT %(run)s, %(sequence)s, to_timestamp(line.at), line.level, line.text
+FROM ROWS FROM (jsonb_to_recordset(%(lines)s::jsonb) AS (at float8, level text, text text))
+    WITH ORDINALITY AS line (at, level, text, place)
+ORDER BY place
+"""
+
+_TRIM_LOGS = """
+DELETE FROM plays_logline WHERE run_id = %(run)s AND id <= (
+    SELECT id FROM plays_logline WHERE run_id = %(run)s
+    ORDER BY id DESC OFFSET %(most)s LIMIT 1
+)
+"""
+
+_APPEND_TRACE = """
+INSERT INTO plays_tracestep (run_id, sequence, step)
+SELECT %(run)s, %(sequence)s, s.value
+FROM jsonb_array_elements(%(steps)s::jsonb) WITH ORDINALITY AS s (value, place) ORDER BY place
+"""
+
+_TRIM_TRACE = """
+DELETE FROM plays_tracestep WHERE run_id = %(run)s AND id <= (
+    SELECT id FROM plays_tracestep WHERE run_id = %(run)s
+    ORDER BY id DESC OFFSET %(most)s LIMIT 1
+)
+"""

@@ -1,0 +1,98 @@
+"""The ``Signals`` port on PostgreSQL: the lease is renewed each second, and the answer is the signal.
+
+There is no other channel for pause and cancel, so a request is heard within a second by whoever
+runs the run, and a worker that cannot renew hears nothing and writes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from uuid import UUID
+
+import psycopg
+
+from plays.stores.connections import Connection, connection_parameters
+from plays.stores.fencing import Participant
+from runtime.events import Request
+
+logger = logging.getLogger(__name__)
+
+RENEWAL_SECONDS = 1.0
+
+
+class PostgresSignals:
+    """Keeps one participant's lease while :meth:`keep` runs, and tells what is asked of the run.
+
+    It has a connection of its own, so that no long write delays a renewal.
+    """
+
+    def __init__(self, participant: Participant, root: UUID, *, lease_seconds: float) -> None:
+        self._participant = participant
+        self._root = root
+        self._lease_seconds = lease_seconds
+        self._asked: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._events: dict[str, asyncio.Future[None]] = {}
+
+    async def requested(self) -> str:
+        """Wait until something is asked of the run: pause, cancel, or lease_lost."""
+        return await asyncio.shield(self._asked)
+
+    async def event(self, name: str) -> None:
+        """Wait until the boundary of this name is no longer open."""
+        waiting = self._events.setdefault(name, asyncio.get_running_loop().create_future())
+        await asyncio.shield(waiting)
+
+    async def keep(self) -> None:
+        """Renew the lease until it is lost or this is cancelled; while the server is away, try on."""
+        while True:
+            try:
+                await self._keep_connected()
+                return
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                logger.warning("cannot renew the lease of run %s: %s", self._participant.run, error)
+                await asyncio.sleep(RENEWAL_SECONDS)
+
+    async def _keep_connected(self) -> None:
+        opening = Connection.connect(**connection_parameters(), autocommit=True)
+        async with await opening as connection:
+            while await self._renew(connection):
+                if self._events:
+                    await self._look_for_events(connection)
+                await asyncio.sleep(RENEWAL_SECONDS)
+
+    async def _renew(self, connection: Connection) -> bool:
+        """Renew the lease, pass on what is requested, and tell whether the lease is still held."""
+        told = {
+            "run": self._participant.run,
+            "epoch": self._participant.epoch,
+            "seconds": self._lease_seconds,
+        }
+        found = await (await connection.execute(_RENEW, told)).fetchone()
+        asked = found[0] if found else Request.LEASE_LOST
+        if asked != Request.NONE and not self._asked.done():
+            self._asked.set_result(asked)
+        return found is not None
+
+    async def _look_for_events(self, connection: Connection) -> None:
+        told = {"run": self._root, "names": list(self._events)}
+        for (name,) in await (await connection.execute(_CHANGED, told)).fetchall():
+            waiting = self._events.pop(name)
+            if not waiting.done():
+                waiting.set_result(None)
+
+
+# An expired lease is renewed too, as long as nobody has taken the run: the epoch decides, and the
+# claim of another worker changes it.
+_RENEW = """
+UPDATE plays_runparticipant AS p SET lease_until = clock_timestamp() + make_interval(secs =>
+%(seconds)s) FROM plays_run AS r WHERE p.run_id = %(run)s AND p.role = 'engine' AND p.epoch =
+%(epoch)s AND r.id = p.run_id RETURNING CASE r.status WHEN 'running' THEN r.requested WHEN
+'cancelled' THEN 'cancel' ELSE 'pause' END
+"""
+
+_CHANGED = """
+SELECT name FROM plays_boundary
+WHERE run_id = %(run)s AND name = ANY(%(names)s::text[])
+    AND (status <> 'open' OR due_at <= now())
+"""

@@ -1,0 +1,62 @@
+"""Rows that nobody runs any more go back to where a claim finds them.
+
+Used inside the transactions of claims and of the sweeper, which hold the lock of the run's row;
+synchronous, on Django's connection.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import connection
+
+from plays.models.grid import row_id
+from plays.stores.connections import json_text
+from plays.stores.records import PATCH
+
+UNFINISHED_CELLS = ("queued", "running", "waiting")
+
+
+def rows_return(run: UUID, sequence: int, *, status: str = "pending") -> int:
+    """Give running and waiting rows of a run another status, under this sequence; give their number.
+
+    Their unfinished cells become queued (cancelled where the rows are).
+    """
+    cell_status = "cancelled" if status == "cancelled" else "queued"
+    with connection.cursor() as cursor:
+        cursor.execute(_LEFT, {"run": run})
+        rows = cursor.fetchall()
+        if rows:
+            cursor.execute(PATCH, _patch(rows, run, sequence, status=status, cell=cell_status))
+    return len(rows)
+
+
+def _patch(
+    rows: list[tuple[Any, ...]], run: UUID, sequence: int, *, status: str, cell: str
+) -> dict[str, Any]:
+    state = {"status": cell, "sequence": sequence}
+    cells = [
+        {
+            name: {**known, **state}
+            for name, known in orjson.loads(held).items()
+            if known["status"] in UNFINISHED_CELLS
+        }
+        for _, _, held in rows
+    ]
+    return {
+        "run": run,
+        "sequence": sequence,
+        "ids": [row_id(frame, position) for frame, position, _ in rows],
+        "statuses": [status] * len(rows),
+        "data": ["{}"] * len(rows),
+        "cells": [json_text(changed) for changed in cells],
+    }
+
+
+_LEFT = """
+SELECT r.frame_id, r.position, r.cells::text FROM plays_mapframe AS f
+JOIN plays_rowstate AS r ON r.frame_id = f.id AND r.status IN ('running', 'waiting')
+WHERE f.run_id = %(run)s
+"""

@@ -84,17 +84,26 @@ class Engine:
 
         Raises HostFailed where the records could not be written.
         """
-        halt = Halt()
         recorder = Recorder(self._ports.records, self._ports.clock)
         async with _task(recorder.run(), "recorder") as recording:
-            async with asyncio.TaskGroup() as tasks:
-                session = self._session(recorder, halt, tasks)
-                watches = self._watches(halt, tasks)
-                outcome = await self._run_play(session, dict(run_input), recording)
-                for task in watches:
-                    task.cancel()
-                _cancel_requests(tasks)
+            try:
+                outcome = await self._play_it(recorder, dict(run_input), recording)
+            except BaseExceptionGroup as group:
+                raise _first(group) from None
             await _until(recorder.committed(), recording)
+        return outcome
+
+    async def _play_it(
+        self, recorder: Recorder, run_input: dict[str, Json], recording: asyncio.Task[None]
+    ) -> RunOutcome:
+        halt = Halt()
+        async with asyncio.TaskGroup() as tasks:
+            session = self._session(recorder, halt, tasks)
+            watches = self._watches(halt, tasks)
+            outcome = await self._run_play(session, run_input, recording)
+            session.lanes.close()
+            for task in watches:
+                task.cancel()
         return outcome
 
     def _session(self, recorder: Recorder, halt: Halt, tasks: asyncio.TaskGroup) -> Session:
@@ -178,10 +187,12 @@ def _stopped(stop: Stop) -> RunOutcome:
     return RunOutcome(stop.status, stop_reason=str(stop.reason), stop_message=stop.message)
 
 
-def _cancel_requests(tasks: asyncio.TaskGroup) -> None:
-    """Let go of requests that are still in flight: the gateway finishes and keeps what was paid."""
-    for task in list(tasks._tasks):
-        task.cancel()
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Give the first error of a group, which says why the others were cancelled."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _cancelled(task: asyncio.Future[Any]) -> None:

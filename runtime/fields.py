@@ -6,6 +6,7 @@ This is where an author's code is called, so this is where anything may be raise
 from __future__ import annotations
 
 import inspect
+import os
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,6 +24,9 @@ from runtime.tools import ToolResult
 from runtime.values import Json, check_json, digest, is_meaningful
 
 REUSABLE = (CellStatus.COMPLETED, CellStatus.MISSED, CellStatus.CACHED, CellStatus.MANUAL)
+
+NOT_AUTHORS = (os.path.dirname(__file__), os.path.dirname(os.__file__))
+"""Folders whose code is no author's: the engine's and the standard library's."""
 
 Resolve = Callable[["Running"], Any]
 
@@ -175,7 +179,7 @@ def _failed(
 def _author_line(error: Exception) -> str:
     """Give ``file:line`` of the last frame that is an author's, or ""."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if "/runtime/" not in frame.filename and "/lib/python" not in frame.filename:
+        if not frame.filename.startswith(NOT_AUTHORS):
             return f"{frame.filename}:{frame.lineno}"
     return ""
 

@@ -12,8 +12,9 @@ import asyncio
 import random
 import statistics
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from runtime.activity import Activity, Worker
 from runtime.calls import Call, Waiting
@@ -75,7 +76,8 @@ class Lanes:
         self._activity = activity
         self._recorder = recorder
         self._halt = halt
-        self._tasks = tasks
+        self._group = tasks
+        self._tasks: set[asyncio.Task[None]] = set()
         self._lanes: dict[str, Lane] = {}
         self._latencies: deque[float] = deque(maxlen=LATENCIES_KEPT)
         self._median = 0.0
@@ -127,6 +129,17 @@ class Lanes:
                 lane.waiting.drop(call)
             raise
 
+    def close(self) -> None:
+        """Let go of what is in flight: the gateway finishes it and keeps what was paid for."""
+        for task in self._tasks:
+            task.cancel()
+
+    def _start(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+        task = self._group.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
     def _linger(self, lane: Lane) -> float:
         """Give the seconds for which a batch that is not full may wait for more.
 
@@ -173,7 +186,7 @@ class Lanes:
         for call in batch:
             if call.cell:
                 call.cell.running(lane.spec)
-        self._tasks.create_task(self._request(lane, batch), name=f"request {lane.spec.id}")
+        self._start(self._request(lane, batch), name=f"request {lane.spec.id}")
 
     async def _request(self, lane: Lane, batch: list[Call]) -> None:
         started = self._clock.now()
@@ -202,7 +215,7 @@ class Lanes:
         """The gateway refuses this run: whoever stopped it says why through the signals, in a moment."""
         if not self._is_refused:
             self._is_refused = True
-            self._tasks.create_task(self._stop_without_reason(), name="refused by the gateway")
+            self._start(self._stop_without_reason(), name="refused by the gateway")
 
     async def _stop_without_reason(self) -> None:
         await self._clock.sleep(REFUSED_SECONDS)
@@ -290,9 +303,7 @@ class Lanes:
         if lane.timer:
             lane.timer.cancel()
         lane.timer_at = due
-        lane.timer = self._tasks.create_task(
-            self._wake(lane, due - now), name=f"timer {lane.spec.id}"
-        )
+        lane.timer = self._start(self._wake(lane, due - now), name=f"timer {lane.spec.id}")
 
     async def _wake(self, lane: Lane, seconds: float) -> None:
         await self._clock.sleep(max(0.0, seconds))

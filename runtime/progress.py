@@ -74,7 +74,9 @@ class CellProgress:
 
     def part(self, column: str, status: CellStatus, value: Json = MISSING, **known: Json) -> None:
         """Tell the state of one step of an inline waterfall, shown in a column of its own."""
-        self._recorder.cell(self._row, column, Cell(status=status, part_of=self.field, **known), value)  # type: ignore[typeddict-item]
+        self._recorder.cell(
+            self._row, column, Cell(status=status, part_of=self.field, **known), value
+        )  # type: ignore[typeddict-item]
 
     def _tell(self, status: CellStatus, spec: ToolSpec) -> None:
         self._row_cell({"status": status, "stage": spec.id, "provider": spec.provider})

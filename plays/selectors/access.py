@@ -8,16 +8,17 @@ workspace: only a membership does.
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import TypeVar
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404
 
 from plays.models import Membership, Play, Role, Run, Upload, Workspace
 
 Person = AbstractBaseUser | AnonymousUser
+Found = TypeVar("Found", bound=Model)
 
 MAY = {
     Role.VIEWER: "look at this workspace",
@@ -30,30 +31,30 @@ MAY = {
 
 def workspaces_of(user: Person) -> QuerySet[Workspace]:
     """Give the workspaces that a person is a member of, the oldest membership first."""
-    return Workspace.objects.filter(membership__user_id=user.pk).order_by("membership__id")
+    return Workspace.objects.filter(membership__user_id=_number(user)).order_by("membership__id")
 
 
 def membership_of(user: Person, workspace_id: int) -> Membership | None:
     """Give a person's place in a workspace, or None for a stranger."""
-    return Membership.objects.filter(user_id=user.pk, workspace_id=workspace_id).first()
+    return Membership.objects.filter(user_id=_number(user), workspace_id=workspace_id).first()
 
 
 def play_for_user(user: Person, play_id: int) -> Play:
     """Give a play of a workspace of this person. Raises Http404."""
     plays = Play.objects.select_related("workspace", "live", "live__created_by")
-    return _found(plays.filter(pk=play_id, workspace__membership__user_id=user.pk))
+    return _found(plays.filter(pk=play_id, workspace__membership__user_id=_number(user)))
 
 
 def run_for_user(user: Person, run_id: uuid.UUID) -> Run:
     """Give a run of a workspace of this person. Raises Http404."""
     runs = Run.objects.select_related("workspace", "play", "revision", "created_by", "usage")
-    return _found(runs.filter(pk=run_id, workspace__membership__user_id=user.pk))
+    return _found(runs.filter(pk=run_id, workspace__membership__user_id=_number(user)))
 
 
 def upload_for_user(user: Person, upload_id: uuid.UUID) -> Upload:
     """Give an upload of a workspace of this person. Raises Http404."""
     uploads = Upload.objects.select_related("workspace", "created_by")
-    return _found(uploads.filter(pk=upload_id, workspace__membership__user_id=user.pk))
+    return _found(uploads.filter(pk=upload_id, workspace__membership__user_id=_number(user)))
 
 
 def may(user: Person, workspace_id: int, role: Role) -> bool:
@@ -79,7 +80,12 @@ def require_role(user: Person, workspace_id: int, role: Role) -> None:
         )
 
 
-def _found(query: QuerySet[Any]) -> Any:
+def _number(user: Person) -> int:
+    """Give a person's number; 0, which nobody has, for one who is not signed in."""
+    return user.pk or 0
+
+
+def _found(query: QuerySet[Found]) -> Found:
     found = query.first()
     if found is None:
         raise Http404

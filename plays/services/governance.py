@@ -5,8 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Field
-
 from plays.models import GovernanceProfile
 
 NOT_LIMITS = frozenset({"id", "name", "is_default"})
@@ -22,11 +20,8 @@ def profile_default() -> GovernanceProfile:
 
 def profile_limits(profile: GovernanceProfile) -> dict[str, Any]:
     """Give a profile's limits by name as a run keeps them; None: no limit. Credits are a number."""
-    names = [
-        field.attname
-        for field in GovernanceProfile._meta.concrete_fields
-        if isinstance(field, Field) and field.attname not in NOT_LIMITS
-    ]
+    fields = GovernanceProfile._meta.concrete_fields
+    names = [field.attname for field in fields if field.attname not in NOT_LIMITS]
     return {name: _plain(getattr(profile, name)) for name in names}
 
 

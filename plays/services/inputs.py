@@ -97,8 +97,9 @@ def _name(error: ValidationError) -> str:
     """Give the input that an error speaks of; a missing one is named by the object around it."""
     if error.absolute_path:
         return str(error.absolute_path[0])
+    names: Any = error.validator_value
     if error.validator == "required" and isinstance(error.instance, dict):
-        return next((name for name in error.validator_value if name not in error.instance), "")
+        return next((name for name in names if name not in error.instance), "")
     return ""
 
 

@@ -6,8 +6,6 @@ session, else the first that the person joined.
 
 from __future__ import annotations
 
-from typing import cast
-
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -23,11 +21,9 @@ CHOSEN = "workspace"
 
 def workspace_current(request: HttpRequest) -> Workspace | None:
     """Give the workspace of this request; None for a person who is a member of none."""
-    if not hasattr(request, "_workspace"):
-        mine = {workspace.pk: workspace for workspace in workspaces_of(request.user)}
-        chosen = mine.get(cast(int, request.session.get(CHOSEN)))
-        request._workspace = chosen or next(iter(mine.values()), None)  # type: ignore[attr-defined]
-    return cast("Workspace | None", request._workspace)
+    mine = list(workspaces_of(request.user))
+    chosen = [workspace for workspace in mine if workspace.pk == request.session.get(CHOSEN)]
+    return next(iter(chosen or mine), None)
 
 
 def workspace_required(request: HttpRequest) -> Workspace:

@@ -115,14 +115,16 @@ const Upload = {
 // A second press would only repeat the first; the server refuses it too.
 const PressOnce = {
   start(form) {
+    let pressed = [];
     form.addEventListener("submit", () => {
       window.setTimeout(() => {
-        for (const button of form.querySelectorAll("button:not([type=button])")) button.disabled = true;
+        pressed = [...form.querySelectorAll("button:enabled")];
+        for (const button of pressed) button.disabled = true;
       });
     });
     // Coming back by the browser's history shows the page as it was left.
     window.addEventListener("pageshow", () => {
-      for (const button of form.querySelectorAll("button")) button.disabled = false;
+      for (const button of pressed) button.disabled = false;
     });
   },
 };

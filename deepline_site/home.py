@@ -1,7 +1,7 @@
 """The one directory that holds an installation's state, and the few files in it.
 
 `DEEPLINE_HOME` (by default `.deepline/` beside `manage.py`) holds the database, the queue,
-uploads, logs, the secret key, and the ports and passwords of the embedded servers. Nothing is
+uploads, the secret key, and the ports and passwords of the embedded servers. Nothing is
 written outside it, so two checkouts never meet, and deleting it is a complete reset. This module
 knows paths and file modes; it starts nothing and does not import Django, because settings are built
 from it.
@@ -65,10 +65,6 @@ class Home:
         return self.path / "uploads"
 
     @property
-    def logs(self) -> Path:
-        return self.path / "logs"
-
-    @property
     def run(self) -> Path:
         """Locks and addresses that mean something only while a process runs."""
         return self.path / "run"
@@ -77,7 +73,7 @@ class Home:
         """Create what is missing; afterwards only the owner can read the directory."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(OWNER_ONLY_PASSABLE if os.geteuid() == 0 else OWNER_ONLY)
-        for directory in (self.uploads, self.logs, self.run):
+        for directory in (self.uploads, self.run):
             directory.mkdir(mode=OWNER_ONLY, exist_ok=True)
 
     def secret(self, name: str) -> str:

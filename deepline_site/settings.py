@@ -19,6 +19,7 @@ from deepline_site.home import PROJECT, Home
 django_stubs_ext.monkeypatch()
 
 HOME = Home.from_environment()
+HOME.prepare()
 
 # What the product itself reads -----------------------------------------------------------------
 

@@ -88,7 +88,7 @@ def test_processes_that_begin_together_agree_on_one_secret(home: Home) -> None:
     ]
     secrets = {process.communicate()[0] for process in processes}
     assert len(secrets) == 1
-    assert sorted(path.name for path in home.path.iterdir()) == ["logs", "run", "s", "uploads"]
+    assert sorted(path.name for path in home.path.iterdir()) == ["run", "s", "uploads"]
 
 
 def test_a_lock_is_held_by_one_and_shared_by_several(home: Home) -> None:

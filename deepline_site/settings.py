@@ -19,7 +19,11 @@ from deepline_site.home import PROJECT, Home
 django_stubs_ext.monkeypatch()
 
 HOME = Home.from_environment()
-HOME.prepare()
+try:
+    HOME.prepare()
+except OSError as error:
+    # Nothing works without it, so not even a system check could tell.
+    raise SystemExit(f"DEEPLINE_HOME: {HOME.path} cannot be used: {error.strerror}.") from None
 
 # What the product itself reads -----------------------------------------------------------------
 

@@ -118,13 +118,31 @@ def allow_orm_beside_browser(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def context(browser: Browser, allow_orm_beside_browser: None) -> Iterator[BrowserContext]:
-    """A browser profile of its own, as another person or another machine would have."""
+    """A browser profile of its own, as another person or another machine would have.
+
+    A script that fails, or something that the policy of the pages blocks, in any of its windows,
+    fails the test.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 800})
+    failures: list[str] = []
+    context.on("page", lambda page: _listen(page, failures))
     yield context
     context.close()
+    assert failures == []
 
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     """A window of `context`; `context.new_page()` opens another one of the same person."""
     return context.new_page()
+
+
+def _listen(page: Page, failures: list[str]) -> None:
+    """Note what goes wrong in a window without anybody seeing it."""
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    page.on(
+        "console",
+        lambda message: (
+            failures.append(message.text) if "Content Security Policy" in message.text else None
+        ),
+    )

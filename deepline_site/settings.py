@@ -61,6 +61,7 @@ INSTALLED_APPS = [
     "csp",
     "channels",
     "django_rq",
+    "ninja",
     "plays",
 ]
 

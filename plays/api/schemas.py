@@ -110,6 +110,7 @@ class Run(Schema):
     counters: dict[str, int]
     error: dict[str, Any] | None
     result: dict[str, Any] | None
+    may: dict[str, bool]
     created_at: str
     started_at: str | None
     finished_at: str | None

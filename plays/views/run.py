@@ -14,7 +14,9 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
+from django.templatetags.static import static
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
@@ -38,11 +40,13 @@ def run_detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show a run."""
     run = run_for_user(request.user, run_id)
     is_runner = may(request.user, run.workspace_id, Role.RUNNER)
-    return render(
-        request,
-        "plays/run.html",
-        {"run": run, "is_runner": is_runner, "snapshot": _snapshot(run, is_runner)},
-    )
+    snapshot = _snapshot(run) | {
+        "may_act": is_runner,
+        "token": get_token(request),
+        "nonce": str(request.csp_nonce),  # type: ignore[attr-defined]  # set by csp's middleware
+    }
+    shown = {"run": run, "is_runner": is_runner, "snapshot": snapshot}
+    return render(request, "plays/run.html", shown)
 
 
 @login_required
@@ -78,18 +82,17 @@ def run_act(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
     return redirect("run-detail", run.pk)
 
 
-def _snapshot(run: Run, is_runner: bool) -> dict[str, Any]:
-    """Give what the page's script starts with."""
-    frames = grid.run_frames(run)
+def _snapshot(run: Run) -> dict[str, Any]:
+    """Give the run as the page's script starts with it."""
     return {
         "run": grid.run_state(run),
-        "frames": frames,
+        "frames": grid.run_frames(run),
         "logs": grid.log_page(run.pk),
-        "may_act": is_runner,
         "urls": {
             "api": reverse("api:run_detail", args=[run.pk]),
             "socket": f"/ws/runs/{run.pk}/",
             "download": reverse("run-download", args=[run.pk]),
+            "icons": static("plays/icons.svg"),
         },
     }
 

@@ -6,9 +6,15 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from plays.models import MapFrame, Run, RunUsage
+from plays.exports import cell_text
+from plays.models import MapFrame, Run, RunRequest, RunStatus, RunUsage
 from plays.selectors.grid.columns import frame_columns, is_hidden
 from plays.selectors.grid.query import NOT_STARTED
+
+PAUSABLE = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
+
+VALUE_CHARACTERS = 20_000
+"""A value that a run returned is shown up to here."""
 
 
 def run_state(run: Run) -> dict[str, Any]:
@@ -24,10 +30,22 @@ def run_state(run: Run) -> dict[str, Any]:
         "counters": run.counters,
         "error": run.error,
         "result": _result(run),
+        "may": run_possible(run),
         "created_at": _iso(run.created_at),
         "started_at": _iso(run.started_at),
         "finished_at": _iso(run.finished_at),
         "gauges": run_gauges(run),
+    }
+
+
+def run_possible(run: Run) -> dict[str, bool]:
+    """Give what may be done to a run as it stands, by the name of the action."""
+    is_held = run.status == RunStatus.RUNNING and run.requested != RunRequest.NONE
+    return {
+        "pause": run.status in PAUSABLE and not is_held,
+        "resume": run.status == RunStatus.PAUSED,
+        "cancel": run.is_live and run.requested != RunRequest.CANCEL,
+        "retry": not run.is_live,
     }
 
 
@@ -88,12 +106,13 @@ def _adding_up(counted: Mapping[str, int], total: int, rest: str) -> dict[str, i
 
 
 def _result(run: Run) -> dict[str, Any] | None:
-    """Give what the run returned, a table without its columns, a value as it is."""
+    """Give what the run returned: a table without its columns, or a value as JSON text."""
     if run.result is None:
         return None
     table = run.result.get("dataset")
     if table is None:
-        return {"kind": "value"}
+        text = cell_text(run.result.get("value"))
+        return {"kind": "value", "text": text[:VALUE_CHARACTERS], "length": len(text)}
     return {"kind": table.get("kind"), "frame": table.get("frame"), "count": table.get("count")}
 
 

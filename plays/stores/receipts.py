@@ -71,6 +71,7 @@ class PostgresReceipts:
     def _told(self, name: str) -> dict[str, Any]:
         return {
             "run": self._root,
+            "own": self._writer.participant.run,
             "name": sanitise(name)[0],
             "epoch": self._writer.participant.epoch,
         }
@@ -117,10 +118,11 @@ WHERE run_id = %(run)s AND name = %(name)s AND status = 'claimed' AND epoch = %(
 _REGISTER = """
 INSERT INTO plays_boundary (
     run_id, name, event, frame_id, position, due_at, status, message, form, created_at
-) VALUES (
-    %(run)s, %(name)s, %(event)s, %(frame)s, %(position)s,
-    now() + make_interval(secs => %(seconds)s), 'open', %(message)s, %(form)s, now()
 )
+SELECT %(run)s, %(name)s, %(event)s, (
+        SELECT id FROM plays_mapframe WHERE id = %(frame)s AND run_id = %(own)s
+    ), %(position)s, now() + make_interval(secs => %(seconds)s), 'open', %(message)s, %(form)s,
+    now()
 ON CONFLICT (run_id, name) DO NOTHING
 """
 

@@ -121,6 +121,7 @@ async def _drop_entries(turn: Turn, changes: dict[int, RowChange]) -> None:
     if not done:
         return
     told = {
+        "run": turn.participant.run,
         "frames": [change["frame"] for change in done],
         "positions": [change["position"] for change in done],
     }
@@ -207,13 +208,15 @@ INSERT INTO plays_checkpointentry (run_id, name, frame_id, position, value)
 SELECT %(run)s, e.name, e.frame, e.position, e.value::jsonb
 FROM unnest(%(names)s::text[], %(frames)s::bigint[], %(positions)s::int[], %(values)s::text[])
     AS e (name, frame, position, value)
+WHERE e.frame IS NULL
+    OR EXISTS (SELECT 1 FROM plays_mapframe AS f WHERE f.id = e.frame AND f.run_id = %(run)s)
 ON CONFLICT (run_id, name) DO UPDATE SET value = excluded.value
 """
 
 _DELETE_ENTRIES = """
 DELETE FROM plays_checkpointentry AS e
 USING unnest(%(frames)s::bigint[], %(positions)s::int[]) AS done (frame, position)
-WHERE e.frame_id = done.frame AND e.position = done.position
+WHERE e.run_id = %(run)s AND e.frame_id = done.frame AND e.position = done.position
 """
 
 _APPEND_LOGS = """

@@ -155,7 +155,7 @@ WITH chosen AS MATERIALIZED (
 SELECT c.position, c.row_key, c.input, c.data, c.cells, e.entries
 FROM claimed AS c LEFT JOIN LATERAL (
     SELECT jsonb_object_agg(e.name, e.value) AS entries FROM plays_checkpointentry AS e
-    WHERE e.frame_id = %(frame)s AND e.position = c.position
+    WHERE e.run_id = %(run)s AND e.frame_id = %(frame)s AND e.position = c.position
 ) AS e ON true
 ORDER BY c.position
 """  # noqa: S608  # put together from constants

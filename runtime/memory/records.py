@@ -9,6 +9,9 @@ from runtime.memory.store import Json, MemoryBoundary, MemoryReceipt, MemoryRun,
 from runtime.ports import Boundary, BoundaryState, Cell, Clock, Group, ReceiptState, RowChange
 from runtime.values import sanitise
 
+LONGEST_LOG = 10_000
+"""Lines, and trace steps, that are kept of a run; the oldest go first."""
+
 
 class MemoryRecords:
     """What is recorded of one run, for one participant. ``groups`` counts the commits."""
@@ -21,15 +24,18 @@ class MemoryRecords:
 
     async def commit(self, group: Group) -> int:
         sequence = self._run.number(self._epoch)
-        group = cast("Group", sanitise(group)[0])
+        clean, replaced = sanitise(group)
+        group = cast("Group", clean)
+        if replaced:
+            self._run.counters["replaced"] += replaced
         for entry in group["entries"]:
             place = (entry["frame"], entry["position"])
             self._run.entries.setdefault(place, {})[entry["name"]] = entry["value"]
         for change in group["rows"]:
             self._apply(change, sequence)
         self._run.counters.update(group["counters"])
-        self._run.trace.extend(group["trace"])
-        self._run.logs.extend(group["logs"])
+        self._run.trace = (self._run.trace + group["trace"])[-LONGEST_LOG:]
+        self._run.logs = (self._run.logs + group["logs"])[-LONGEST_LOG:]
         self.groups += 1
         return sequence
 

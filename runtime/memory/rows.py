@@ -19,6 +19,7 @@ from runtime.ports import (
     Sealed,
     StoredRow,
 )
+from runtime.values import sanitise
 
 DUPLICATES_TOLD = 5
 """So many duplicate keys, and so many positions of each, are named to the author."""
@@ -49,7 +50,10 @@ class MemoryRows:
         self._run.number(self._epoch)
         held = self._store.frames[frame]
         for row in rows:
-            held.rows[row["position"]] = MemoryRow(row["position"], row["key"], row["input"])
+            clean, replaced = sanitise(row["input"])
+            held.rows[row["position"]] = MemoryRow(row["position"], row["key"], clean)
+            if replaced:
+                self._run.counters["replaced"] += replaced
         held.total = len(held.rows)
 
     async def seal(self, frame: int) -> Sealed:

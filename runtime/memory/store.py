@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.errors import HostFailed
-from runtime.events import RowStatus
+from runtime.events import UNFINISHED_CELL, CellStatus, RowStatus
 from runtime.ports import BoundaryState, Cell, FrameForm, LogLine
 
 Json = Any
@@ -126,6 +126,13 @@ class MemoryRun:
         return self.sequence
 
 
+def _queue_cells(row: MemoryRow) -> None:
+    """What nobody computes any more waits again."""
+    for name, cell in row.cells.items():
+        if cell["status"] in UNFINISHED_CELL:
+            row.cells[name] = {**cell, "status": CellStatus.QUEUED}
+
+
 @dataclass(slots=True)
 class MemoryStore:
     """All runs of one play in one workspace, in the order they were made."""
@@ -149,6 +156,7 @@ class MemoryStore:
             for row in frame.rows.values():
                 if row.status in (RowStatus.RUNNING, RowStatus.WAITING):
                     frame.set_status(row, RowStatus.PENDING)
+                    _queue_cells(row)
         return run.epoch
 
     def frames_of(self, run: str) -> list[MemoryFrame]:

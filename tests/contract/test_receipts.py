@@ -1,0 +1,128 @@
+"""The ``Receipts`` and ``Signals`` ports: work that happens once, waits, and what is asked of a run."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from runtime.errors import HostFailed
+from runtime.ports import Boundary
+from tests.contract.worlds import World
+
+CLAIMED = {"state": "claimed", "output": None, "error": ""}
+
+
+def boundary(name: str, seconds: float, event: str | None = None) -> Boundary:
+    return {
+        "name": name,
+        "seconds": seconds,
+        "event": event,
+        "frame": None,
+        "position": None,
+        "message": "approve?",
+        "form": {"fields": ["ok"]},
+    }
+
+
+async def test_claimed_work_that_completed_gives_its_output_ever_after(world: World) -> None:
+    ports = await world.join()
+    assert await ports.receipts.claim("fetch", "d") == CLAIMED
+    await ports.receipts.complete("fetch", {"n": [1, None]})
+    again = await (await world.join()).receipts.claim("fetch", "d")
+    assert again == {"state": "completed", "output": {"n": [1, None]}, "error": ""}
+
+
+async def test_work_in_progress_is_refused_to_a_second_call(world: World) -> None:
+    ports = await world.join()
+    await ports.receipts.claim("fetch", "d")
+    second = await ports.receipts.claim("fetch", "d")
+    assert second["state"] == "refused"
+    assert "running already" in second["error"]
+
+
+async def test_another_input_under_a_done_name_is_refused(world: World) -> None:
+    ports = await world.join()
+    await ports.receipts.claim("fetch", "d")
+    await ports.receipts.complete("fetch", 1)
+    refused = await ports.receipts.claim("fetch", "other")
+    assert refused["state"] == "refused"
+    assert "another input" in refused["error"]
+
+
+async def test_failed_work_may_be_tried_again(world: World) -> None:
+    ports = await world.join()
+    await ports.receipts.claim("fetch", "d")
+    await ports.receipts.fail("fetch", {"type": "ToolFailed", "message": "down"})
+    assert await ports.receipts.claim("fetch", "d") == CLAIMED
+
+
+async def test_work_of_a_dead_participant_is_claimed_by_the_next(world: World) -> None:
+    first = await world.join()
+    await first.receipts.claim("fetch", "d")
+    second = await world.join()
+    assert await second.receipts.claim("fetch", "d") == CLAIMED
+    with pytest.raises(HostFailed):
+        await first.receipts.complete("fetch", 1)
+    await second.receipts.complete("fetch", 2)
+    assert (await second.receipts.claim("fetch", "d"))["output"] == 2
+
+
+async def test_a_boundarys_deadline_never_moves(world: World) -> None:
+    ports = await world.join()
+    first = await ports.receipts.wait(boundary("sleep", 3600.0))
+    await world.after(0.01)
+    again = await (await world.join()).receipts.wait(boundary("sleep", 7200.0))
+    assert first["status"] == again["status"] == "open"
+    assert again["due_at"] == pytest.approx(first["due_at"], abs=1e-6)
+
+
+async def test_a_sleep_is_due_after_its_time(world: World) -> None:
+    ports = await world.join()
+    await ports.receipts.wait(boundary("sleep", 0.01))
+    await world.after(0.05)
+    assert (await ports.receipts.wait(boundary("sleep", 0.01)))["status"] == "due"
+
+
+async def test_an_event_that_does_not_come_times_out(world: World) -> None:
+    ports = await world.join()
+    await ports.receipts.wait(boundary("approval", 0.01, "approved"))
+    await world.after(0.05)
+    state = await ports.receipts.wait(boundary("approval", 0.01, "approved"))
+    assert (state["status"], state["payload"]) == ("timed_out", None)
+
+
+async def test_an_answered_event_gives_its_payload(world: World) -> None:
+    ports = await world.join()
+    await ports.receipts.wait(boundary("approval", 3600.0, "approved"))
+    await world.deliver("one", "approved", {"ok": True})
+    state = await ports.receipts.wait(boundary("approval", 3600.0, "approved"))
+    assert (state["status"], state["payload"]) == ("received", {"ok": True})
+
+
+async def test_who_waits_for_an_event_is_woken(world: World) -> None:
+    ports = await world.join()
+    await ports.receipts.wait(boundary("approval", 3600.0, "approved"))
+    waiting = asyncio.ensure_future(ports.signals.event("approval"))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await world.deliver("one", "approved", None)
+    await waiting
+
+
+@pytest.mark.parametrize("what", ["pause", "cancel"])
+async def test_what_is_asked_of_a_run_is_heard(world: World, what: str) -> None:
+    ports = await world.join()
+    waiting = asyncio.ensure_future(ports.signals.requested())
+    await world.ask("one", what)
+    assert await waiting == what
+
+
+async def test_a_cancelled_listener_leaves_the_signal_for_the_next(world: World) -> None:
+    ports = await world.join()
+    waiting = asyncio.ensure_future(ports.signals.requested())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    await world.ask("one", "pause")
+    assert await ports.signals.requested() == "pause"

@@ -17,16 +17,20 @@ FOR_TESTS := DEEPLINE_HOME=.deepline-test
 
 setup: front-end-packages
 
-# A copy of the lock file is left beside what was installed from it, as the last thing: an
-# interrupted set-up has none and begins again.
+# A copy of the lock file is left beside what was installed from it, as the last thing. A set-up that
+# was interrupted begins anew: pip takes a package of which it wrote only a part for installed.
 python-packages:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
 	@if ! cmp -s requirements.lock $(VENV)/installed.lock; then \
 		set -e; echo "Installing Python packages"; \
-		$(IN_VENV)python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV); \
+		if [ -e $(VENV)/incomplete ] || ! $(IN_VENV)python -m pip --version >/dev/null 2>&1; then \
+			$(PYTHON) -m venv --clear $(VENV); \
+		fi; \
+		touch $(VENV)/incomplete; \
 		$(IN_VENV)python -m pip install --quiet --require-hashes -r requirements.lock; \
 		cp requirements.lock $(VENV)/installed.lock; \
+		rm $(VENV)/incomplete; \
 	fi
 
 # The machine's Node.js where it is recent enough, else the one from the Python packages. Its npm is

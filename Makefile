@@ -3,6 +3,7 @@
 #   make run     set up, start everything, print the address        (Ctrl-C stops everything)
 #   make test    set up, then lint, types, import contracts and all tests
 #   make lint    the part of `make test` that starts nothing
+#   make conformance  each rule of docs/rules.md with its tests and their results
 #   make setup   what the others begin with; does nothing where nothing changed
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tools that load settings use the tests' home, so that they never create a person's.
 FOR_TESTS := DEEPLINE_HOME=.deepline-test
 
-.PHONY: setup python-packages front-end-packages run lint test
+.PHONY: setup python-packages front-end-packages run lint test conformance
 
 setup: front-end-packages
 
@@ -58,3 +59,6 @@ lint: setup
 
 test: lint
 	@$(IN_VENV)python -m pytest
+
+conformance: setup
+	@$(IN_VENV)python -m tests.conformance

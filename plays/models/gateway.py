@@ -25,9 +25,18 @@ class ToolCall(models.Model):
         IN_DOUBT = "in_doubt", "in doubt"
 
     key = models.CharField(max_length=64, primary_key=True)
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="tool_calls")
+    # No constraints in the database: they cost a lock on the run's row for every call, and that row is
+    # written with each commit of cells.
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, related_name="tool_calls", db_constraint=False
+    )
     run = models.ForeignKey(
-        Run, on_delete=models.SET_NULL, null=True, related_name="tool_calls", db_index=False
+        Run,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="tool_calls",
+        db_index=False,
+        db_constraint=False,
     )
     tool = models.CharField(max_length=100)
     provider = models.CharField(max_length=50)

@@ -1,8 +1,8 @@
 """The conditions of structured definitions. Pure.
 
 A condition is a template, which holds where its value is meaningful; a comparison of a ``value``; or
-conditions put together by ``all``, ``any`` and ``not``. Files hold text, so where a number is given to
-compare with, text that is a number counts as that number. What cannot be compared does not hold.
+conditions put together by ``all``, ``any`` and ``not``. Files hold text, so text that is a number
+counts as that number wherever a number is compared with. What cannot be compared does not hold.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def _equal(value: Json, other: Json) -> bool:
 
 def _ordered(compare: Callable[[Any, Any], Any]) -> Callable[[Json, Json], bool]:
     def holds(value: Json, other: Json) -> bool:
-        like = _like(value, other)
-        return _is_number(like) and _is_number(other) and bool(compare(like, other))
+        one, another = _like(value, 0), _like(other, 0)
+        return _is_number(one) and _is_number(another) and bool(compare(one, another))
 
     return holds
 

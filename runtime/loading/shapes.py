@@ -21,6 +21,7 @@ KINDS = {
     "number": "a number",
     "integer": "a whole number",
 }
+PATTERNS = {r"\S": "must not be blank", r"\{\{": "has to be a number or a template"}
 WORKS = ("value", "tool", "waterfall", "steps")
 ROWS = ("csv", "list", "map")
 
@@ -138,7 +139,7 @@ SENTENCES: Mapping[str, Callable[[ValidationError], str]] = {
     "type": _type,
     "oneOf": _one_of,
     "dependentRequired": _dependent,
-    "pattern": lambda error: f"{_name(error)} must not be blank",
+    "pattern": lambda error: f"{_name(error)} {PATTERNS[_expected(error)]}",
     "minLength": lambda error: f"{_name(error)} must not be empty",
     "minItems": lambda error: f"{_name(error)} must not be empty",
     "minProperties": lambda error: f"{_name(error)} must not be empty",

@@ -16,9 +16,10 @@ from uuid import UUID
 import redis
 from django.conf import settings
 from django.db import connection, transaction
+from django.utils import timezone
 
 from plays import live, queues
-from plays.models import Run, RunStatus
+from plays.models import LogLine, Run, RunStatus
 from plays.stores.connections import json_text
 from plays.stores.fencing import Participant
 from plays.stores.takeover import rows_return
@@ -44,6 +45,31 @@ def run_claim(run_id: UUID, worker: str) -> Participant | None:
         rows_return(run_id, sequence)
         live.hint(run_id, sequence)
     return Participant(run_id, epoch)
+
+
+def run_reclaim(participant: Participant, why: str) -> Participant | None:
+    """Go on with a run under a new epoch after its play process died; None: the lease was lost.
+
+    What the dead process still has under way can write nothing any more, and its rows are pending
+    again. ``why`` goes into the run's log.
+    """
+    told = {
+        "run": participant.run,
+        "epoch": participant.epoch,
+        "seconds": settings.DEEPLINE_LEASE_SECONDS,
+    }
+    with transaction.atomic():
+        sequence = _one(_TOUCH_RUN, told)
+        epoch = sequence and _one(_RENEW_EPOCH, told)
+        if not epoch:
+            transaction.set_rollback(True)
+            return None
+        rows_return(participant.run, sequence)
+        LogLine.objects.create(
+            run_id=participant.run, sequence=sequence, at=timezone.now(), level="warning", text=why
+        )
+        live.hint(participant.run, sequence)
+    return Participant(participant.run, epoch)
 
 
 def run_release(participant: Participant) -> bool:
@@ -203,6 +229,18 @@ ON CONFLICT (run_id, role) DO UPDATE SET
     epoch = p.epoch + 1, lease_until = excluded.lease_until, worker = excluded.worker,
     claimed_at = excluded.claimed_at
 WHERE p.lease_until <= clock_timestamp()
+RETURNING epoch
+"""
+
+_TOUCH_RUN = """
+UPDATE plays_run SET sequence = sequence + 1 WHERE id = %(run)s AND status = 'running'
+RETURNING sequence
+"""
+
+_RENEW_EPOCH = """
+UPDATE plays_runparticipant SET epoch = epoch + 1, claimed_at = clock_timestamp(),
+    lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
+WHERE run_id = %(run)s AND role = 'engine' AND epoch = %(epoch)s
 RETURNING epoch
 """
 

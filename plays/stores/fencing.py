@@ -115,6 +115,11 @@ class RunWriter:
                 self._hint(turn.sequence)
             return result
 
+    async def now(self) -> float:
+        """Give the time by the database's clock, in seconds since 1970 UTC."""
+        ((moment,),) = await self.read(_NOW, {})
+        return float(moment)
+
     async def read(self, query: str, told: Mapping[str, Any]) -> list[TupleRow]:
         """Give the rows of a query; it waits while the server is away."""
         while True:
@@ -186,5 +191,7 @@ _COUNT = f"UPDATE plays_run SET counters = {_ADDED} WHERE id = %(run)s"  # noqa:
 _IS_CURRENT = """
     SELECT 1 FROM plays_runparticipant
     WHERE run_id = %(run)s AND role = 'engine' AND epoch = %(epoch)s"""
+
+_NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
 _STATUS = "SELECT pg_xact_status(%s::xid8)"

@@ -38,6 +38,11 @@ class PostgresSignals:
         """Wait until something is asked of the run: pause, cancel, or lease_lost."""
         return await asyncio.shield(self._asked)
 
+    def ask_to_pause(self) -> None:
+        """Let the engine stop at the next opportunity, as if a person had paused the run."""
+        if not self._asked.done():
+            self._asked.set_result(Request.PAUSE)
+
     async def event(self, name: str) -> None:
         """Wait until the boundary of this name is no longer open."""
         waiting = self._events.setdefault(name, asyncio.get_running_loop().create_future())

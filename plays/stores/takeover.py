@@ -33,6 +33,14 @@ def rows_return(run: UUID, sequence: int, *, status: str = "pending") -> int:
     return len(rows)
 
 
+def row_last_touched(run: UUID) -> str:
+    """Name the running row that changed last, as a person finds it, or ""."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST, {"run": run})
+        found = cursor.fetchone()
+    return f"row {found[1] + 1} of {found[0]}" if found else ""
+
+
 def _patch(
     rows: list[tuple[Any, ...]], run: UUID, sequence: int, *, status: str, cell: str
 ) -> dict[str, Any]:
@@ -59,4 +67,10 @@ _LEFT = """
 SELECT r.frame_id, r.position, r.cells::text FROM plays_mapframe AS f
 JOIN plays_rowstate AS r ON r.frame_id = f.id AND r.status IN ('running', 'waiting')
 WHERE f.run_id = %(run)s
+"""
+
+_LAST = """
+SELECT f.title, r.position FROM plays_mapframe AS f
+JOIN plays_rowstate AS r ON r.frame_id = f.id AND r.status = 'running'
+WHERE f.run_id = %(run)s ORDER BY r.sequence DESC, r.position LIMIT 1
 """

@@ -1,0 +1,148 @@
+"""The play process: how it is started, what it says, how it ended.
+
+It gets a scrubbed environment, one socket and nothing else of ours, is a session of its own, and
+is killed by the kernel when this process dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import socket
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from deepline_site.home import PROJECT
+from deepline_site.tether import die_with_parent
+
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
+LEAVE_SECONDS = 2.0
+LONGEST_LINE = 2_000
+KEPT_LINES = 1_000
+LINE_BUFFER = 64 * 1024
+
+Level = Literal["info", "warning"]
+Say = Callable[[str, Level], None]
+"""Takes a line of the author's output and its level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """The host's end of the pipe to a play process."""
+
+    process: Process
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+@contextlib.asynccontextmanager
+async def play_process(say: Say) -> AsyncIterator[Channel]:
+    """Have a play process inside the block; it is gone after it, with all its output taken."""
+    ours, theirs = socket.socketpair()
+    try:
+        with theirs:
+            process = await _started(theirs)
+        reader, writer = await asyncio.open_connection(sock=ours)
+    except BaseException:
+        ours.close()
+        raise
+    output = asyncio.create_task(_take_output(process, _Output(say)), name="what the play prints")
+    try:
+        yield Channel(process, reader, writer)
+    finally:
+        writer.close()
+        await _ended(process)
+        await _finished(output)
+
+
+async def _started(theirs: socket.socket) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "runtime.remote", str(theirs.fileno())),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=_environment(),
+        cwd=PROJECT,
+        pass_fds=[theirs.fileno()],
+        start_new_session=True,
+        preexec_fn=die_with_parent,
+        limit=LINE_BUFFER,
+    )
+
+
+def _environment() -> dict[str, str]:
+    told = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return told | {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": "1"}
+
+
+async def _ended(process: Process) -> None:
+    """Let the process leave by itself for a moment, then kill its whole session."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LEAVE_SECONDS):
+            await process.wait()
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+async def _take_output(process: Process, output: _Output) -> None:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    await asyncio.gather(
+        output.take(process.stdout, "info"), output.take(process.stderr, "warning")
+    )
+
+
+async def _finished(output: asyncio.Task[None]) -> None:
+    """Wait for the last lines; something that the play started may hold the stream open for ever."""
+    await asyncio.wait({output}, timeout=LEAVE_SECONDS)
+    output.cancel()
+    await asyncio.gather(output, return_exceptions=True)
+
+
+def how_it_died(process: Process) -> str:
+    """Say how a play process ended that did not say so itself."""
+    code = process.returncode
+    if code is None or code >= 0:
+        return f"it ended by itself (exit code {code})"
+    if -code == signal.SIGKILL:
+        return "it was killed (SIGKILL), which is what happens when the machine is out of memory"
+    return f"it was killed by {signal.Signals(-code).name}"
+
+
+def peak_memory() -> int:
+    """Give the largest memory, in bytes, that any ended child of this process used."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
+
+
+class _Output:
+    """An author's printed lines, bounded: long ones are cut, and after many the rest is counted."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._taken = 0
+
+    async def take(self, stream: asyncio.StreamReader, level: Level) -> None:
+        """Read a stream to its end, whatever it holds."""
+        while line := await _line(stream):
+            self._taken += 1
+            if self._taken < KEPT_LINES:
+                self._say(line.decode(errors="replace").rstrip("\r\n")[:LONGEST_LINE], level)
+            elif self._taken == KEPT_LINES:
+                self._say(f"more than {KEPT_LINES:,} printed lines: the rest is left out", level)
+
+
+async def _line(stream: asyncio.StreamReader) -> bytes:
+    """Give the next line; of one that is longer than the buffer, its beginning."""
+    try:
+        return await stream.readline()
+    except ValueError:
+        # The stream has dropped what was too long.
+        return b"(a line that is too long to show)\n"

@@ -1,0 +1,18 @@
+"""The play process' side of the pipe to its host: the ports over frames, and the process' ``main``.
+
+The process is trusted with nothing. It knows no database, key or token; all that it can do is to
+ask the host, which checks every message. What travels is described in ``runtime.ports``; frames
+are those of ``runtime.wire``:
+
+    host -> process   {"start": {"form", "source", "input", "now"}}              once, first
+    process -> host   {"id", "port", "method", "args": [...]}                    any number, at
+    once process -> host   {"drop": id}                                               nobody waits
+    for it any more host -> process   {"id", "ok": value} or {"id", "error": {"kind", "message"}}
+    in any order process -> host   {"finish": RunOutcome}                                     once,
+    last
+"""
+
+from runtime.remote.pipe import Pipe
+from runtime.remote.ports import RemotePorts
+
+__all__ = ["Pipe", "RemotePorts"]

@@ -40,11 +40,15 @@ class FrameForm(TypedDict):
 
 
 class OpenFrame(TypedDict):
-    """A frame as the store knows it: ``sealed`` frames already hold their rows."""
+    """A frame as the store knows it: ``sealed`` frames already hold their rows.
+
+    ``settled`` counts by status the rows of a sealed frame that are over; absent where none is.
+    """
 
     frame: int
     sealed: bool
     total: int
+    settled: NotRequired[dict[str, int]]
 
 
 class NewRow(TypedDict):
@@ -64,11 +68,12 @@ class Duplicate(TypedDict):
 
 class Sealed(TypedDict):
     """What sealing gave. ``duplicates`` holds at most five; where it holds any (explicit keys only) the
-    frame is *not* sealed, and ``duplicate_keys`` counts them all."""
+    frame is *not* sealed, and ``duplicate_keys`` counts them all. ``settled`` as in OpenFrame."""
 
     total: int
     duplicate_keys: int
     duplicates: list[Duplicate]
+    settled: NotRequired[dict[str, int]]
 
 
 class Cell(TypedDict, total=False):
@@ -159,14 +164,22 @@ class Group(TypedDict):
     logs: list[LogLine]
 
 
+class ChildCall(TypedDict):
+    """A child play that a claim reserves: the play's name and the durable place of the play that calls."""
+
+    play: str
+    parent: str
+
+
 class ReceiptState(TypedDict):
     """A receipt after ``claim``.
 
     ``claimed``: this run must do the work now. ``completed``: ``output`` is the answer. ``refused``:
-    ``error`` says by whom it is held or why it may not run; the work must not be done.
+    ``error`` says by whom it is held or why it may not run; the work must not be done. ``limit``: a
+    limit on child plays is used up, ``error`` is the sentence for a person; nothing was counted.
     """
 
-    state: Literal["claimed", "completed", "refused"]
+    state: Literal["claimed", "completed", "refused", "limit"]
     output: Json
     error: str
 
@@ -195,11 +208,14 @@ class Member(TypedDict):
     """One call: its durable name and input. The host derives the gateway's key from them.
 
     ``waterfall``: a waterfall asks, so it counts against the limit on waterfall steps too.
+    ``stale_after_seconds``: answers that were older than this when the run started are too old for it
+    (absent: any age will do). It is the same for all members of one request.
     """
 
     name: str
     input: Json
     waterfall: bool
+    stale_after_seconds: NotRequired[float]
 
 
 class MemberOutcome(TypedDict):
@@ -267,8 +283,14 @@ class Records(Protocol):
 class Receipts(Protocol):
     """Top-level work that happens once, and waits. Names are unique in the run tree."""
 
-    async def claim(self, name: str, input_digest: str) -> ReceiptState:
-        """Claim the named work. Committed before it returns."""
+    async def claim(
+        self, name: str, input_digest: str, child: ChildCall | None = None
+    ) -> ReceiptState:
+        """Claim the named work. Committed before it returns.
+
+        With ``child`` the first claim of this name also reserves a child play against the limits of
+        the run's tree, in the same transaction; later claims of the name reserve nothing more.
+        """
 
     async def complete(self, name: str, output: Json) -> None:
         """Store the output of claimed work."""

@@ -5,8 +5,18 @@ from __future__ import annotations
 from typing import cast
 
 from runtime.events import RowStatus
+from runtime.memory.children import reserved
 from runtime.memory.store import Json, MemoryBoundary, MemoryReceipt, MemoryRun, MemoryStore
-from runtime.ports import Boundary, BoundaryState, Cell, Clock, Group, ReceiptState, RowChange
+from runtime.ports import (
+    Boundary,
+    BoundaryState,
+    Cell,
+    ChildCall,
+    Clock,
+    Group,
+    ReceiptState,
+    RowChange,
+)
 from runtime.values import sanitise
 
 LONGEST_LOG = 10_000
@@ -63,9 +73,13 @@ class MemoryReceipts:
         self._epoch = epoch
         self._clock = clock
 
-    async def claim(self, name: str, input_digest: str) -> ReceiptState:
+    async def claim(
+        self, name: str, input_digest: str, child: ChildCall | None = None
+    ) -> ReceiptState:
         self._run.number(self._epoch)
         found = self._run.receipts.get(name)
+        if child and found is None and (sentence := reserved(self._run, child)):
+            return {"state": "limit", "output": None, "error": sentence}
         if found is not None and found.status == "completed":
             return _answer(name, found, input_digest)
         if found is not None and found.status == "claimed" and found.epoch == self._epoch:

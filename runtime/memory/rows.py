@@ -44,7 +44,10 @@ class MemoryRows:
             found.form = deepcopy(frame)
             found.rows.clear()
             found.total = 0
-        return {"frame": found.id, "sealed": found.sealed, "total": found.total}
+        opened: OpenFrame = {"frame": found.id, "sealed": found.sealed, "total": found.total}
+        if settled := found.settled():
+            opened["settled"] = settled
+        return opened
 
     async def add_page(self, frame: int, rows: list[NewRow]) -> None:
         self._run.number(self._epoch)
@@ -69,7 +72,10 @@ class MemoryRows:
             for number, row in enumerate(rows[1:], 2):
                 row.key = f"{row.key}#{number}"
         self._close(held)
-        return {"total": held.total, "duplicate_keys": 0, "duplicates": []}
+        sealed: Sealed = {"total": held.total, "duplicate_keys": 0, "duplicates": []}
+        if settled := held.settled():
+            sealed["settled"] = settled
+        return sealed
 
     async def claim(self, frame: int, n: int) -> list[ClaimedRow]:
         held = self._store.frames[frame]

@@ -63,6 +63,11 @@ class MemoryFrame:
         """Count the rows by status."""
         return dict(self.dropped + Counter(row.status for row in self.rows.values()))
 
+    def settled(self) -> dict[str, int]:
+        """Count the rows that are over by status; statuses without a row are left out."""
+        over = {RowStatus.COMPLETED, RowStatus.FAILED, RowStatus.CANCELLED}
+        return {status: count for status, count in self.row_totals().items() if status in over}
+
     def totals(self) -> dict[str, dict[str, int]]:
         """Count the cells by field and status; cells without an entry are not counted."""
         counted: dict[str, Counter[str]] = {}
@@ -104,7 +109,10 @@ class MemoryBoundary:
 
 @dataclass(slots=True)
 class MemoryRun:
-    """Everything recorded of one run. ``selection`` makes a retry, as ``Run.selection`` does."""
+    """Everything recorded of one run. ``selection`` makes a retry, as ``Run.selection`` does.
+
+    ``limits`` on child plays hold for its tree; ``children`` counts them by the place of their parent.
+    """
 
     id: str
     selection: dict[str, Json] = field(default_factory=dict)
@@ -113,6 +121,8 @@ class MemoryRun:
     sequence: int = 0
     counters: Counter[str] = field(default_factory=Counter)
     entries: dict[Place, dict[str, Json]] = field(default_factory=dict)
+    limits: dict[str, Json] = field(default_factory=dict)
+    children: Counter[str] = field(default_factory=Counter)
     receipts: dict[str, MemoryReceipt] = field(default_factory=dict)
     boundaries: dict[str, MemoryBoundary] = field(default_factory=dict)
     logs: list[LogLine] = field(default_factory=list)

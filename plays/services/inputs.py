@@ -38,9 +38,19 @@ def input_check(revision: Revision, given: Mapping[str, Any]) -> list[Upload]:
 
 
 def csv_inputs(revision: Revision) -> list[str]:
-    """Give the names of the inputs that the play reads as CSV files, in the order of its source."""
+    """Give the names of the inputs that are CSV files, in the order of the play's source.
+
+    Those are what the play is seen to read as one, and what its schema calls ``format: upload``.
+    """
     inputs = revision.pipeline.get("inputs", [])
-    return [entry["name"] for entry in inputs if entry["kind"] == "csv"]
+    read = [entry["name"] for entry in inputs if entry["kind"] == "csv"]
+    schema = revision.input_schema if isinstance(revision.input_schema, dict) else {}
+    told = [
+        name
+        for name, part in schema.get("properties", {}).items()
+        if isinstance(part, dict) and part.get("format") == "upload"
+    ]
+    return list(dict.fromkeys([*read, *told]))
 
 
 def is_required(revision: Revision, name: str) -> bool:

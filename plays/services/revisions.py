@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -94,11 +95,17 @@ def _next_revision(
         filename=sanitise(filename)[0][:255],
         source=source,
         digest=_digest(source),
-        pipeline=sanitise(checked.pipeline)[0],
+        pipeline=sanitise(_pipeline(checked))[0],
         input_schema=sanitise(checked.input_schema)[0],
         note=sanitise(note)[0][:500],
         created_by_id=user.pk if user else None,
     )
+
+
+def _pipeline(checked: Checked) -> dict[str, Any]:
+    """Give the pipeline with the order of the schema's properties, which jsonb does not keep."""
+    schema = checked.input_schema or {}
+    return {**checked.pipeline, "properties": list(schema.get("properties", {}))}
 
 
 def _make_live(play: Play, revision: Revision, description: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -20,14 +19,15 @@ from django.utils import timezone
 
 from plays import live, queues
 from plays.models import Revision, Run, RunParticipant, RunRequest, RunStatus, RunUsage
+from plays.models.run import LIVE
 from plays.services.governance import profile_default, profile_limits
 from plays.services.inputs import input_check
 from plays.services.refusals import Refused
+from plays.stores.takeover import rows_return
 from runtime.values import sanitise
 
-NOT_HELD = (RunStatus.QUEUED, RunStatus.WAITING, RunStatus.PAUSED)
+PAUSABLE = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
 ROWS = ("failed", "empty", "all")
-BY_A_PERSON = {"stop_reason": "person"}
 
 
 def run_start(
@@ -74,14 +74,19 @@ def run_pause(run: Run) -> None:
 
     Everything found so far is kept. Raises Refused where the run is over or paused already.
     """
+    stopped = {
+        "stop_reason": "person",
+        "stop_message": "Paused by a person.",
+        "requested": RunRequest.NONE,
+    }
     with transaction.atomic():
-        stopped = {**BY_A_PERSON, "stop_message": "Paused by a person."}
-        done = run.change((RunStatus.QUEUED, RunStatus.WAITING), RunStatus.PAUSED, **stopped)
-        if not done and _fence_dead_worker(run):
-            done = run.change(RunStatus.RUNNING, RunStatus.PAUSED, requested="none", **stopped)
-        if not done and not run.request(RunRequest.PAUSE):
+        if _is_held(run):
+            asked = run.request(RunRequest.PAUSE)
+        else:
+            asked = run.change(PAUSABLE, RunStatus.PAUSED, **stopped)
+        if not asked:
             raise Refused(f"The run cannot be paused: it is {_status_now(run)}.")
-        _hint(run)
+        _settle(run)
 
 
 def run_resume(run: Run, *, without_provider: str | None = None) -> None:
@@ -106,28 +111,29 @@ def run_resume(run: Run, *, without_provider: str | None = None) -> None:
         if not resumed:
             raise Refused(f"The run cannot be resumed: it is {_status_now(run)}.")
         _enqueue(run)
-        _hint(run)
+        _settle(run)
 
 
 def run_cancel(run: Run) -> None:
     """Cancel a run: at once where no living worker holds it, else as soon as its worker hears it.
 
-    No call leaves for a cancelled run any more, and everything found so far is kept. Raises Refused
-    where the run is over already.
+    No call leaves for a cancelled run any more, and everything found so far is kept. Raises
+    Refused where the run is over already.
     """
+    stopped: dict[str, Any] = {
+        "stop_reason": "person",
+        "stop_message": "Cancelled by a person.",
+        "requested": RunRequest.NONE,
+        "finished_at": timezone.now(),
+    }
     with transaction.atomic():
-        ended = {
-            **BY_A_PERSON,
-            "stop_message": "Cancelled by a person.",
-            "requested": RunRequest.NONE,
-            "finished_at": timezone.now(),
-        }
-        done = run.change(NOT_HELD, RunStatus.CANCELLED, **ended)
-        if not done and _fence_dead_worker(run):
-            done = run.change(RunStatus.RUNNING, RunStatus.CANCELLED, **ended)
-        if not done and not run.request(RunRequest.CANCEL):
+        if _is_held(run):
+            asked = run.request(RunRequest.CANCEL)
+        else:
+            asked = run.change(LIVE, RunStatus.CANCELLED, **stopped)
+        if not asked:
             raise Refused(f"The run cannot be cancelled: it is {_status_now(run)}.")
-        _hint(run)
+        _settle(run)
 
 
 def run_retry(
@@ -178,21 +184,33 @@ def _insert(run: Run) -> None:
 
 def _enqueue(run: Run) -> None:
     """Enqueue on commit. Robust: a queue out of reach is logged, and the sweeper enqueues later."""
-    transaction.on_commit(partial(queues.enqueue, run.pk), robust=True)
+
+    def enqueue() -> None:
+        queues.enqueue(run.pk)
+
+    transaction.on_commit(enqueue, robust=True)
 
 
-def _fence_dead_worker(run: Run) -> bool:
-    """Take the epoch from a worker whose lease has run out; False: a worker holds the run.
+def _is_held(run: Run) -> bool:
+    """Lock the run and tell whether a living worker executes it.
 
-    Afterwards a worker that was only slow can write nothing and send nothing any more.
+    A worker whose lease has run out loses its epoch here, so that it can write nothing and send
+    nothing any more, should it have been slow only.
     """
+    locked = Run.objects.select_for_update().get(pk=run.pk)
+    if locked.status != RunStatus.RUNNING:
+        return False
     engines = RunParticipant.objects.filter(run=run, role="engine")
     fenced = engines.filter(lease_until__lte=Now()).update(epoch=F("epoch") + 1)
-    return fenced > 0 or not engines.exists()
+    return not fenced and engines.exists()
 
 
-def _hint(run: Run) -> None:
+def _settle(run: Run) -> None:
+    """Give the rows of a run that stands still their status, and hint."""
     run.refresh_from_db(fields=["status", "requested", "sequence", "stop_reason", "stop_message"])
+    if run.status != RunStatus.RUNNING:
+        rows = "cancelled" if run.status == RunStatus.CANCELLED else "pending"
+        rows_return(run.pk, run.sequence, status=rows)
     live.hint(run.pk, run.sequence)
 
 

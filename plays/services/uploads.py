@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import PurePath
 
@@ -141,28 +140,20 @@ class _Counted:
 
 
 def _store(upload_id: uuid.UUID, file: ByteStream, reading: Reading) -> Inspection:
-    """Write the chunks; the upload's row follows in the same transaction (its key is deferred)."""
+    """Write the chunks; the upload's row follows in the same transaction (its key is deferred).
+
+    One by one: a statement holds its bytes several times over, so a group would cost more memory
+    than it saves time.
+    """
     scan = Scan(file, **asdict(reading))
-    for rows in _groups(scan, upload_id):
-        UploadChunk.objects.bulk_create(rows)
-    return scan.inspection
-
-
-def _groups(scan: Scan, upload_id: uuid.UUID) -> Iterator[list[UploadChunk]]:
-    rows: list[UploadChunk] = []
     for chunk in scan:
-        rows.append(
-            UploadChunk(
-                upload_id=upload_id,
-                number=chunk.number,
-                first_record=chunk.first_record,
-                content=chunk.content,
-            )
+        UploadChunk.objects.create(
+            upload_id=upload_id,
+            number=chunk.number,
+            first_record=chunk.first_record,
+            content=chunk.content,
         )
-        if len(rows) == CHUNKS_AT_A_TIME:
-            yield rows
-            rows = []
-    yield rows
+    return scan.inspection
 
 
 def _report(inspection: Inspection) -> dict[str, object]:

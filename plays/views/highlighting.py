@@ -8,8 +8,9 @@ itself.
 from __future__ import annotations
 
 import io
+import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.utils.safestring import SafeString, mark_safe
@@ -26,38 +27,59 @@ FILE_LIMIT = 512 * 1024
 """Bytes of one file that are shown."""
 FILES_LIMIT = 50
 """Files of a bundle that are shown."""
+MAIN = "play.py"
+"""The play's own file in a bundle."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """One line: its number from 1, its HTML, and what is wrong with it."""
+    """One line: its number from 1, its id, its HTML, and what is wrong with it."""
 
     number: int
+    anchor: str
     html: SafeString
     problems: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file of a play. Line anchors exist in the main file only: ``is_main``."""
+    """One file of a play."""
 
     name: str
     lines: list[SourceLine]
-    is_main: bool
     is_cut: bool
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedProblem:
+    """One thing that is wrong: its file ("" for the play's own), line, link and sentence."""
+
+    file: str
+    line: int
+    anchor: str
+    message: str
+
+
+def line_anchor(file: str, line: int) -> str:
+    """Give the id of a line on a page; ``file`` is "" for the play's own."""
+    return f"{re.sub('[^A-Za-z0-9]+', '-', file)}-L{line}" if file else f"L{line}"
+
+
+def placed(filename: str, source: bytes, problems: Iterable[Problem]) -> list[PlacedProblem]:
+    """Find the file of each problem: those of a bundle's helper modules name it first."""
+    is_bundle = filename.lower().endswith(".zip")
+    names = [name for name, _ in _members(source) if name != MAIN] if is_bundle else []
+    return [_placed(problem, names) for problem in problems]
+
+
 def source_files(
-    filename: str, source: bytes, problems: Iterable[Problem] = ()
+    filename: str, source: bytes, problems: Sequence[PlacedProblem] = ()
 ) -> list[SourceFile]:
-    """Give the files of a play, the main one first; ``problems`` are told at its lines."""
+    """Give the files of a play, the main one first; ``problems`` are told at their lines."""
     if not filename.lower().endswith(".zip"):
-        return [_file(filename, source, is_main=True, problems=problems)]
-    files = sorted(_members(source), key=lambda member: (member[0] != "play.py", member[0]))
-    return [
-        _file(name, content, is_main=name == "play.py", problems=problems)
-        for name, content in files
-    ]
+        return [_file("", filename, source, problems)]
+    files = sorted(_members(source), key=lambda member: (member[0] != MAIN, member[0]))
+    return [_file("" if name == MAIN else name, name, content, problems) for name, content in files]
 
 
 def source_text(filename: str, source: bytes) -> str:
@@ -71,16 +93,25 @@ def source_text(filename: str, source: bytes) -> str:
     return "\n".join(parts)
 
 
-def _file(name: str, content: bytes, *, is_main: bool, problems: Iterable[Problem]) -> SourceFile:
+def _placed(problem: Problem, names: Iterable[str]) -> PlacedProblem:
+    for name in names:
+        message = problem.message.removeprefix(f"in {name}: ")
+        if message != problem.message:
+            return PlacedProblem(name, problem.line, line_anchor(name, problem.line), message)
+    return PlacedProblem("", problem.line, line_anchor("", problem.line), problem.message)
+
+
+def _file(file: str, name: str, content: bytes, problems: Iterable[PlacedProblem]) -> SourceFile:
     text = content[:FILE_LIMIT].decode("utf-8-sig", errors="replace")
     told: dict[int, list[str]] = {}
-    for problem in problems if is_main else ():
-        told.setdefault(problem.line, []).append(problem.message)
+    for problem in problems:
+        if problem.file == file:
+            told.setdefault(problem.line, []).append(problem.message)
     lines = [
-        SourceLine(number, html, told.get(number, []))
+        SourceLine(number, line_anchor(file, number), html, told.get(number, []))
         for number, html in enumerate(_coloured(name, text), start=1)
     ]
-    return SourceFile(name, lines, is_main, len(content) > FILE_LIMIT)
+    return SourceFile(name, lines, len(content) > FILE_LIMIT)
 
 
 def _coloured(name: str, text: str) -> list[SafeString]:

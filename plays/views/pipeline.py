@@ -10,7 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from plays.views.highlighting import line_anchor
+
 Node = Mapping[str, Any]
+
+COMPUTED = "(computed)"
+"""Stands for a name that only a run can tell."""
 
 KIND_WORDS = {
     "tool": "tool",
@@ -45,7 +50,7 @@ class Call:
     icon: str
     words: str
     name: str
-    line: int
+    anchor: str
     steps: list[str] = field(default_factory=list)
 
 
@@ -54,7 +59,7 @@ class FieldShape:
     """One field of a map, with the calls that fill it and the fields of a nested program."""
 
     name: str
-    line: int
+    anchor: str
     icon: str
     words: str
     is_hidden: bool
@@ -69,6 +74,7 @@ class Stage:
 
     title: str
     line: int
+    anchor: str
     reads: str
     key: list[str]
     description: str
@@ -77,11 +83,19 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class InputShape:
+    """One key of the play's input."""
+
+    name: str
+    anchor: str
+    is_csv: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
     """What the template draws, from top to bottom."""
 
-    csv_inputs: list[Node]
-    value_inputs: list[Node]
+    inputs: list[InputShape]
     stages: list[Stage]
 
 
@@ -91,16 +105,20 @@ def picture(pipeline: Node) -> Picture:
     stages = [_map_stage(entry) for entry in pipeline.get("maps", [])]
     stages += [_call_stage(entry) for entry in pipeline.get("calls", []) if entry["kind"] != "csv"]
     return Picture(
-        csv_inputs=[entry for entry in inputs if entry["kind"] == "csv"],
-        value_inputs=[entry for entry in inputs if entry["kind"] != "csv"],
+        inputs=sorted(map(_input, inputs), key=lambda shape: not shape.is_csv),
         stages=sorted(stages, key=lambda stage: stage.line),
     )
 
 
+def _input(entry: Node) -> InputShape:
+    return InputShape(entry["name"], _anchor(entry), entry["kind"] == "csv")
+
+
 def _map_stage(entry: Node) -> Stage:
     return Stage(
-        title=entry["table"],
+        title=entry["table"] or COMPUTED,
         line=entry["line"],
+        anchor=_anchor(entry),
         reads=_source_words(entry.get("source")),
         key=list(entry.get("key") or []),
         description=entry.get("description") or "",
@@ -111,7 +129,7 @@ def _map_stage(entry: Node) -> Stage:
 
 def _call_stage(entry: Node) -> Stage:
     call = _call(entry)
-    return Stage(call.name, entry["line"], "", [], "", [], call)
+    return Stage(call.name, entry["line"], call.anchor, "", [], "", [], call)
 
 
 def _source_words(source: str | None) -> str:
@@ -129,8 +147,8 @@ def _field(step: Node) -> FieldShape:
     main = calls[0] if calls else None
     kind = step["kind"]
     return FieldShape(
-        name=step["name"],
-        line=step["line"],
+        name=step["name"] or COMPUTED,
+        anchor=_anchor(step),
         icon=main.icon if main else ICONS.get(kind, "code"),
         words=KIND_WORDS.get(kind, str(kind)),
         is_hidden=bool(step.get("hidden")),
@@ -142,12 +160,21 @@ def _field(step: Node) -> FieldShape:
 
 def _call(call: Node) -> Call:
     kind = call["kind"]
-    steps = [step.get("tool") or f"{step['id']} (code)" for step in call.get("steps") or []]
-    name = call.get("tool") or call.get("play") or call.get("key") or ""
+    steps = [_step_words(step) for step in call.get("steps") or []]
+    name = call.get("tool") or call.get("play") or call.get("key") or COMPUTED
     return Call(
         icon=ICONS.get(kind, "code"),
         words=KIND_WORDS.get(kind, str(kind)),
         name=name,
-        line=call.get("line", 0),
+        anchor=_anchor(call),
         steps=steps or list(call.get("providers") or []),
     )
+
+
+def _step_words(step: Node) -> str:
+    """Name one step of an inline waterfall: its tool, or its own id where it is code."""
+    return step.get("tool") or f"{step.get('id') or COMPUTED} (code)"
+
+
+def _anchor(node: Node) -> str:
+    return line_anchor(node.get("file", ""), node.get("line", 0))

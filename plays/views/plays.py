@@ -26,7 +26,7 @@ from plays.services.refusals import Refused
 from plays.services.revisions import SOURCE_LIMIT, revision_publish, revision_set_live
 from plays.services.samples import samples_load
 from plays.views.failures import refusal
-from plays.views.highlighting import source_files, source_text
+from plays.views.highlighting import placed, source_files, source_text
 from plays.views.pipeline import picture
 from plays.views.workspace import workspace_required
 from runtime.errors import PlayInvalid
@@ -168,10 +168,11 @@ def _revision(play: Play, number: int) -> Revision:
 def _problems(
     request: HttpRequest, filename: str, source: bytes, invalid: PlayInvalid
 ) -> HttpResponse:
+    problems = placed(filename, source, invalid.problems)
     context = {
         "filename": filename,
-        "problems": invalid.problems,
-        "files": source_files(filename, source, invalid.problems),
+        "problems": problems,
+        "files": source_files(filename, source, problems),
         "limit_mb": SOURCE_LIMIT_MB,
     }
     return render(request, "plays/play_problems.html", context, status=422)

@@ -124,8 +124,17 @@ async def _execute(desk: _Desk, participant: Participant) -> Execution:
             if isinstance(again, RunOutcome):
                 return Execution(participant, again)
             participant = again
+        except Exception as error:
+            # A reason to end this run, not to try it for ever: whatever it is, it is ours.
+            logger.exception("run %s met an error of the product", participant.run)
+            return Execution(participant, _product_failed(error))
         else:
             return Execution(participant, outcome, desk.give_way.is_asked and _may_go_on(outcome))
+
+
+def _product_failed(error: Exception) -> RunOutcome:
+    message = f"an error of the product itself stopped the run: {type(error).__name__}"
+    return RunOutcome(RunStatus.FAILED, error={"type": "HostFailed", "message": message})
 
 
 async def _after_death(

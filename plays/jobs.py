@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
+import time
 from uuid import UUID
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError, connections
 
 from plays.compose import Execution, GiveWay, run_execute
 from plays.playhost.crash import crash_point
 from plays.services.leases import run_claim, run_finish, run_release
 from plays.stores import Participant
 from runtime.events import StopReason
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 0.5
 
 
 def execute_run(run_id: str) -> None:
@@ -28,7 +35,22 @@ def execute_run(run_id: str) -> None:
 
 
 def settle(execution: Execution) -> str | None:
-    """Store how an execution ended; give the run's status, None where the lease was lost."""
+    """Store how an execution ended; give the run's status, None where the lease was lost.
+
+    While the database is away this waits, for as long as another worker leaves the run to us.
+    """
+    while True:
+        try:
+            return _settled(execution)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning(
+                "the end of run %s cannot be stored yet: %s", execution.participant.run, error
+            )
+            connections.close_all()
+            time.sleep(RETRY_SECONDS)
+
+
+def _settled(execution: Execution) -> str | None:
     if execution.outcome.stop_reason == StopReason.LEASE_LOST:
         return None
     if execution.gives_way:
@@ -39,6 +61,5 @@ def settle(execution: Execution) -> str | None:
 async def _executed(participant: Participant) -> Execution:
     give_way = GiveWay()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, give_way.ask)
-    gateway_url = settings.DEEPLINE_GATEWAY_URL
-    assert gateway_url, "the worker command sees to it"
+    gateway_url = str(settings.DEEPLINE_GATEWAY_URL)
     return await run_execute(participant, gateway_url=gateway_url, give_way=give_way)

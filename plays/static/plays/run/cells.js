@@ -56,7 +56,7 @@ export class RowNumberView {
     this.mark.toggleAttribute("hidden", !row);
     if (row) setIcon(this.mark, row.status);
     setText(this.number, row ? String(row.position + 1) : "");
-    setText(this.word, row ? `, ${row.status}` : "");
+    setText(this.word, row?.status ?? "");
     return true;
   }
 }

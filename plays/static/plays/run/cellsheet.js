@@ -1,7 +1,7 @@
 // The contents of the panel for one cell.
 
 import { button, element, icon } from "./dom.js";
-import { amount, indented, milliseconds, moment, plural, size, words } from "./format.js";
+import { amount, capital, indented, milliseconds, moment, plural, size, words } from "./format.js";
 import { cellWord } from "./states.js";
 
 const SHOWN = 20_000;
@@ -65,7 +65,7 @@ function statePart(state) {
     element(
       "p",
       {},
-      element("span", { class: `chip chip-${state.status}` }, icon(state.status), cellWord(state.status)),
+      element("span", { class: `chip chip-${state.status}` }, icon(state.status), capital(cellWord(state.status))),
       element("span", { class: "muted" }, facts.join(" · ")),
     ),
     state.error && element("p", { class: "panel-error" }, state.error.message ?? String(state.error)),

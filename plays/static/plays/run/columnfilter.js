@@ -1,6 +1,7 @@
 // The filter of one column: states of its cells, text in its values, empty or not. The server filters.
 
-import { element } from "./dom.js";
+import { element, setText } from "./dom.js";
+import { count } from "./format.js";
 import { CELL_STATES, cellWord } from "./states.js";
 
 let ids = 0;
@@ -9,7 +10,8 @@ let ids = 0;
 export class ColumnFilter {
   init(params) {
     this.changed = params.filterChangedCallback;
-    this.column = params.column;
+    this.column = params.described;
+    this.countsOf = params.countsOf;
     this.boxes = new Map();
     this.text = element("input", {
       type: "search",
@@ -42,6 +44,7 @@ export class ColumnFilter {
 
   afterGuiAttached(params) {
     this.close = params?.hidePopup;
+    this.#count();
     if (!params?.suppressFocus) this.text.focus();
   }
 
@@ -68,11 +71,21 @@ export class ColumnFilter {
     this.fill.value = isEmpty === null ? "" : isEmpty ? "empty" : "filled";
   }
 
+  // States that no cell has now are not offered, unless they are chosen.
+  #count() {
+    const counts = this.countsOf(this.column.name);
+    for (const [state, box] of this.boxes) {
+      box.parentElement.hidden = Boolean(counts) && !counts[state] && !box.checked;
+      setText(box.parentElement.lastChild, counts?.[state] ? count(counts[state]) : "");
+    }
+  }
+
   #states() {
     const boxes = CELL_STATES.map((state) => {
       const box = element("input", { type: "checkbox", id: `filter-${++ids}` });
       this.boxes.set(state, box);
-      return element("label", { class: "check", for: box.id }, box, cellWord(state));
+      const number = element("span", { class: "column-filter-count" });
+      return element("label", { class: "check", for: box.id }, box, cellWord(state), number);
     });
     return element("fieldset", {}, element("legend", {}, "State"), boxes);
   }

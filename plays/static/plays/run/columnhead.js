@@ -7,7 +7,7 @@ import { CELL_STATES, cellWord, foundCells } from "./states.js";
 // AG Grid's inner header component: sorting, filter button and keyboard stay the grid's own.
 export class ColumnHead {
   init(params) {
-    const { column } = params;
+    const column = params.described;
     this.name = element("span", { class: "head-name" }, params.displayName);
     this.share = element("span", { class: "head-share" });
     this.bar = element("span", { class: "bar-states", "aria-hidden": "true" });

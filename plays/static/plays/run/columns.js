@@ -44,10 +44,10 @@ function dataColumn(column, shared) {
     // Cells are replaced, never changed: identity tells whether anything is to be drawn.
     equals: (a, b) => a === b,
     filter: ColumnFilter,
-    filterParams: { column },
+    filterParams: { described: column, countsOf: shared.countsOf },
     headerComponentParams: {
       innerHeaderComponent: ColumnHead,
-      innerHeaderComponentParams: { column, ...shared },
+      innerHeaderComponentParams: { described: column, ...shared },
     },
   };
 }

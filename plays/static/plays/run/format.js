@@ -2,7 +2,12 @@
 
 const WHOLE = new Intl.NumberFormat("en");
 const DECIMAL = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
-const CLOCK = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const CLOCK = new Intl.DateTimeFormat([], {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
 const MOMENT = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "medium" });
 
 export const count = (number) => WHOLE.format(number);
@@ -10,6 +15,7 @@ export const amount = (number) => DECIMAL.format(number);
 export const clock = (moment) => CLOCK.format(new Date(moment));
 export const moment = (moment) => MOMENT.format(new Date(moment));
 export const words = (name) => name.replaceAll("_", " ");
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export function plural(number, one, many = `${one}s`) {
   return `${count(number)} ${number === 1 ? one : many}`;

@@ -170,6 +170,7 @@ export class RunGrid {
       suppressNoRowsOverlay: false,
       enableCellTextSelection: false,
       tooltipShowDelay: 600,
+      popupParent: document.body,
       overlayNoRowsTemplate: '<span class="grid-empty">No row fits these filters.</span>',
       onViewportChanged: (event) => this.#viewport(event.firstRow, event.lastRow),
       onModelUpdated: () => this.#viewSoon(),

@@ -2,7 +2,7 @@
 
 import { describe, drawBar } from "./columnhead.js";
 import { element, find, icon, setText, show } from "./dom.js";
-import { amount, count, span, words } from "./format.js";
+import { amount, capital, count, span, words } from "./format.js";
 import { Pace } from "./pace.js";
 import { doneRows, ROW_STATES } from "./states.js";
 
@@ -29,11 +29,11 @@ export class RunHead {
 
   #status(run) {
     const asked = run.status === "running" ? ASKED[run.requested] : undefined;
-    const word = words(asked ?? run.status);
+    const word = capital(words(asked ?? run.status));
     if (this.word === word) return;
     this.word = word;
     this.chip.className = `chip chip-${run.status}`;
-    this.chip.replaceChildren(icon(run.status), word[0].toUpperCase() + word.slice(1));
+    this.chip.replaceChildren(icon(run.status), word);
   }
 
   #note(run) {
@@ -115,8 +115,14 @@ export class RowCounts {
 
   #make(state) {
     const number = element("b", {});
-    const press = { type: "button", class: `count count-${state}`, onclick: () => this.onChoose(state) };
-    const button = element("button", press, icon(state), number, ` ${words(state)}`);
+    const press = {
+      type: "button",
+      class: `count count-${state}`,
+      title: words(state),
+      onclick: () => this.onChoose(state),
+    };
+    const word = element("span", { class: "count-word" }, words(state));
+    const button = element("button", press, icon(state), number, word);
     this.root.append(button);
     const made = { button, number };
     this.buttons.set(state, made);

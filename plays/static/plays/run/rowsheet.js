@@ -1,7 +1,7 @@
 // The contents of the panel for one row.
 
 import { button, element, icon } from "./dom.js";
-import { moment, words } from "./format.js";
+import { capital, moment } from "./format.js";
 import { cellOf } from "./rows.js";
 import { shownText } from "./cells.js";
 
@@ -22,7 +22,7 @@ function statusPart(row) {
   return element(
     "p",
     { class: "panel-place" },
-    element("span", { class: `chip chip-${row.status}` }, icon(row.status), words(row.status)),
+    element("span", { class: `chip chip-${row.status}` }, icon(row.status), capital(row.status)),
   );
 }
 

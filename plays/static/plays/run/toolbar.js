@@ -28,7 +28,7 @@ export class Toolbar {
   forFrame(frame) {
     this.search.value = "";
     this.jump.max = String(frame.total);
-    this.jump.placeholder = `1–${count(frame.total)}`;
+    this.jump.placeholder = `Go to row 1–${count(frame.total)}`;
     this.counted(frame.total, frame.total, null);
   }
 

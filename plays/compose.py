@@ -55,12 +55,14 @@ TURN_LOOK_SECONDS = 2.0
 class Execution:
     """How a claim ended. ``gives_way``: the run stopped for others and is to go on later.
 
-    ``participant`` is the last one: each play process has an epoch of its own.
+    ``participant`` is the last one: each play process has an epoch of its own. ``peak_rss`` is the
+    most memory, in bytes, of the play process that finished.
     """
 
     participant: Participant
     outcome: RunOutcome
     gives_way: bool = False
+    peak_rss: int = 0
 
 
 class GiveWay:
@@ -117,7 +119,7 @@ async def _execute(desk: _Desk, participant: Participant) -> Execution:
     deaths = 0
     while True:
         try:
-            outcome = await _run_once(desk, participant)
+            outcome, peak_rss = await _run_once(desk, participant)
         except PlayDied as death:
             deaths = 1 if death.has_progress else deaths + 1
             again = await _after_death(desk, participant, str(death), is_last=deaths >= MOST_DEATHS)
@@ -129,7 +131,8 @@ async def _execute(desk: _Desk, participant: Participant) -> Execution:
             logger.exception("run %s met an error of the product", participant.run)
             return Execution(participant, _product_failed(error))
         else:
-            return Execution(participant, outcome, desk.give_way.is_asked and _may_go_on(outcome))
+            gives_way = desk.give_way.is_asked and _may_go_on(outcome)
+            return Execution(participant, outcome, gives_way, peak_rss)
 
 
 def _product_failed(error: Exception) -> RunOutcome:
@@ -149,7 +152,7 @@ async def _after_death(
     return await desk.orm.read(partial(run_reclaim, participant, told)) or _LEASE_LOST
 
 
-async def _run_once(desk: _Desk, participant: Participant) -> RunOutcome:
+async def _run_once(desk: _Desk, participant: Participant) -> tuple[RunOutcome, int]:
     """Run one play process under one epoch."""
     ticket = await desk.orm.read(lambda: ticket_of(participant))
     hints = Hints(participant.run)
@@ -162,7 +165,7 @@ async def _run_once(desk: _Desk, participant: Participant) -> RunOutcome:
     async with _background(hints.send(), ports.journal.write(), signals.keep()):
         host = PlayHost(ticket, ports, ports.journal.say)
         try:
-            return await host.run(await writer.now())
+            return await host.run(await writer.now()), host.peak_rss
         finally:
             await ports.journal.flush()
 

@@ -11,6 +11,7 @@ from plays.playhost.process import (
     Channel,
     Say,
     how_it_died,
+    peak_memory,
     play_process,
 )
 from plays.playhost.serving import PortServer
@@ -52,13 +53,17 @@ class PlayDied(Exception):
 
 
 class PlayHost:
-    """Serves one play process. ``say`` gets what its author prints."""
+    """Serves one play process. ``say`` gets what its author prints.
+
+    ``peak_rss`` is the most memory, in bytes, that the process had used when it finished.
+    """
 
     def __init__(self, ticket: Ticket, ports: HostPorts, say: Say) -> None:
         self._ticket = ticket
         self._ports = ports
         self._say = say
         self._enforced: Request | None = None
+        self.peak_rss = 0
 
     async def run(self, now: float) -> RunOutcome:
         """Run the play to its end or stop; ``now`` is the time by the database's clock.
@@ -70,7 +75,9 @@ class PlayHost:
             server = PortServer(self._ports, channel)
             enforcing = asyncio.create_task(self._enforce(channel), name="requests of people")
             try:
-                return await server.serve(self._start(now))
+                outcome = await server.serve(self._start(now))
+                self.peak_rss = peak_memory(channel.process)
+                return outcome
             except BadMessage as error:
                 return _failed("BrokenProtocol", f"the play process sent {error}")
             except LeaseLost:

@@ -6,13 +6,14 @@ made for millions of rows: no count, no column that is not shown, order and sear
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib import admin
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import ValidationError
-from django.db.models import Field, JSONField, Model, Q, QuerySet, TextField
+from django.db.models import BinaryField, Field, JSONField, Model, Q, QuerySet, TextField
 from django.db.models.fields.related import ForeignKey
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import capfirst
@@ -40,7 +41,8 @@ class LightList(ChangeList):
         page = self.model_admin
         previews = {preview_name(field): start_of(field) for field in page.previews}
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
-        light = rows.defer(*page.previews, *page.left_out_of_list)
+        related = heavy_columns(page.model, page.list_select_related)
+        light = rows.defer(*page.previews, *page.left_out_of_list, *related)
         return cast("QuerySet[Any]", light.annotate(**previews))
 
 
@@ -75,6 +77,7 @@ class EngineOwnedAdmin(ReadOnly, Page):
     list_max_show_all = 100
     sortable_by: ClassVar[tuple[str, ...]] = ()
     ordering: ClassVar[tuple[str, ...]] = ("-pk",)
+    list_select_related: ClassVar[tuple[str, ...]] = ()
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -114,6 +117,18 @@ class EngineOwnedAdmin(ReadOnly, Page):
         if isinstance(field, JSONField):
             return pretty(field.name)
         return whole_text(field.name) if isinstance(field, TextField) else name
+
+
+def heavy_columns(model: type[Model], paths: Any) -> Iterator[str]:
+    """Name the columns of related records that a list loads with its own and never shows."""
+    for path in paths:
+        related: Any = model
+        for index, step in enumerate(path.split("__"), start=1):
+            related = related._meta.get_field(step).related_model
+            place = "__".join(path.split("__")[:index])
+            for field in related._meta.concrete_fields:
+                if isinstance(field, BinaryField | JSONField | TextField):
+                    yield f"{place}__{field.name}"
 
 
 def _read(field: Any, term: str) -> Any:

@@ -51,12 +51,13 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # takes no parame
             )
         return is_default
 
-    def validate_constraints(self) -> None:
-        """Leave the single default to `profile_save`, which moves the mark; check the others."""
-        try:
-            self.instance.validate_constraints(exclude={"is_default"})
-        except forms.ValidationError as error:
-            self.add_error(None, error)
+    def _get_validation_exclusions(self) -> set[str]:
+        """Leave the rule of the single default to `profile_save`, which moves the mark.
+
+        A form has no public way to keep a model from checking one constraint.
+        """
+        excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
+        return excluded | {"is_default"}
 
 
 def _is_another_default(profile: GovernanceProfile) -> bool:

@@ -28,6 +28,9 @@ View = Callable[..., HttpResponseBase]
 
 PREFIX = "django_rq_"
 
+NOT_THERE = (NoSuchJobError, IndexError, AssertionError)
+"""What django-rq raises for a job, a queue or (it asserts it) a worker that is gone."""
+
 UNCONFIRMED = {
     "stop_job": "Its process is killed. The run that it moved goes on later from what is committed.",
     "requeue_job": "The job is put back in its queue.",
@@ -83,8 +86,8 @@ class QueuesAdmin(QueueAdmin):
                 return self._confirmation(request)
             try:
                 response = view(request, *args, **kwargs)
-            except (NoSuchJobError, IndexError) as error:
-                raise Http404("There is no such job or queue, or it is gone by now.") from error
+            except NOT_THERE as error:
+                raise Http404("This job, queue or worker is not there, or gone by now.") from error
             except NotReached:
                 return self._not_reached(request)
             if request.method == "POST" and response.status_code == 302:

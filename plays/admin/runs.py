@@ -135,7 +135,7 @@ class RunAdmin(ChangingAdmin):
         ByRevision,
         InTree,
     )
-    list_select_related = ("revision__play", "workspace", "created_by")
+    list_select_related = ("play", "revision__play", "workspace", "created_by")
     previews = ("stop_message",)
     left_out_of_list = ("input", "counters", "limits", "result", "error", "selection", "left_out")
     ordering = ("-created_at",)

@@ -7,15 +7,15 @@ an upload is.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from django.conf import settings
 
 from plays.uploads.shapes import MEBIBYTE
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
+Scope = Any
+Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]

@@ -27,7 +27,7 @@ KIND_WORDS = {
     "wait": "wait for an event",
     "code": "code",
     "value": "value",
-    "when": "condition",
+    "when": "code",
     "steps": "nested steps",
 }
 ICONS = {

@@ -135,7 +135,24 @@ def _file_part(
         "back": f"{back}?{urlencode(others)}" if others else back,
         "upload": None,
     }
-    return {**part, **preview_context(chosen[name])} if name in chosen else part
+    if name not in chosen:
+        return part
+    warning = _missing_columns(revision, name, chosen[name])
+    return {**part, **preview_context(chosen[name]), "warning": warning}
+
+
+def _missing_columns(revision: Revision, name: str, upload: Upload) -> str:
+    """Say which columns a file lacks of those that the play makes its row keys from; "" for none.
+
+    Only a warning: the play may give columns other names as it reads the file.
+    """
+    has = {column["name"] for column in upload.columns}
+    maps = [m for m in revision.pipeline.get("maps", []) if m.get("source") == f"input:{name}"]
+    needed = dict.fromkeys(column for entry in maps for column in entry.get("key") or [])
+    missing = ", ".join(column for column in needed if column not in has)
+    if not missing:
+        return ""
+    return f"This file has no column {missing}, which the play makes its row keys from."
 
 
 def _chosen(revision: Revision, given: Mapping[str, Any], *, prefix: str = "") -> dict[str, Upload]:

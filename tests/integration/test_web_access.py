@@ -203,6 +203,20 @@ def test_a_form_from_another_session_changes_nothing(cast: Cast) -> None:
     assert Upload.objects.count() == 1
 
 
+def test_a_failure_of_the_server_gets_a_page_with_one_sentence(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("plays.views.plays.plays_listed", fail)
+    client = signed_in(cast.alice)
+    client.raise_request_exception = False
+    answer = client.get("/")
+    assert answer.status_code == 500
+    assert "what was stored before is safe" in answer.content.decode()
+
+
 @pytest.mark.parametrize(
     "address",
     [

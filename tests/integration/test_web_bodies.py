@@ -10,6 +10,7 @@ from django.core.asgi import get_asgi_application
 from pytest_django import Settings
 
 from plays.bodies import Message, Receive, Scope, Send, with_body_limit
+from tests.product import StartProduct
 
 MEBIBYTE = 1024 * 1024
 
@@ -73,3 +74,10 @@ async def test_the_page_of_the_refusal_names_the_limit(settings: Settings) -> No
         headers = {"accept": "application/json"}
         told = await client.post("/uploads/new/", content=body, headers=headers)
         assert "larger than 2 MB" in told.json()["error"]
+
+
+def test_a_server_answers_a_long_body_with_the_limit(start_product: StartProduct) -> None:
+    web = start_product(only=("web",), DEEPLINE_UPLOAD_LIMIT_MB="1")
+    answer = httpx.post(f"{web.web_url}/uploads/new/", content=b"x" * 8 * MEBIBYTE)
+    assert answer.status_code == 413
+    assert "larger than 1 MB" in answer.text

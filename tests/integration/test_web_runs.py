@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from functools import partial
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from django.http import HttpResponse
 from plays.models import GovernanceProfile, Revision, Run
 from plays.services.revisions import revision_publish
 from plays.services.runs import run_start
+from plays.services.uploads import upload_accept
 from tests.integration.cast import PLAY, SCHEMA_PLAY, Cast, set_role, signed_in
 from tests.integration.together import at_once
 
@@ -64,6 +66,13 @@ def test_a_file_of_another_workspace_is_not_chosen(cast: Cast) -> None:
     cast.upload.save()
     page = form_page(cast, f"?leads={cast.upload.pk}")
     assert "leads.csv" not in page
+
+
+def test_a_file_without_the_columns_of_the_row_key_gets_a_warning(cast: Cast) -> None:
+    assert "has no column" not in form_page(cast, f"?leads={cast.upload.pk}")
+    other = upload_accept(cast.workspace, cast.alice, BytesIO(b"name,domain\na,b\n"), "x.csv")
+    page = form_page(cast, f"?leads={other.pk}")
+    assert "This file has no column first_name, last_name, which" in page
 
 
 def test_limits_are_told_for_the_rows_of_the_file(cast: Cast) -> None:

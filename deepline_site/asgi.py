@@ -20,12 +20,13 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
 from deepline_site.static import with_static_files  # noqa: E402
+from plays.bodies import with_body_limit  # noqa: E402
 from plays.routing import websocket_urlpatterns  # noqa: E402
 
 application = with_static_files(
     ProtocolTypeRouter(
         {
-            "http": pages,
+            "http": with_body_limit(pages),
             "websocket": AllowedHostsOriginValidator(
                 AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
             ),

@@ -14,7 +14,8 @@ MAY_START_A_LOOP = (
     "deepline_site/",
     "plays/jobs.py",
     "plays/management/commands/",
-    "runtime/remote.py",
+    "plays/oneplay.py",  # what the command `runplay` does
+    "runtime/remote/",
 )
 WEB = "import deepline_site.asgi, sys; print('runtime.engine' in sys.modules)"
 

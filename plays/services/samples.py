@@ -24,7 +24,7 @@ def samples_load(workspace: Workspace | None = None) -> None:
     profile_default()
     first = workspace_default()
     workspace_join_superusers(first)
-    for path in sorted((EXAMPLES / "plays").iterdir()):
+    for path in sorted((EXAMPLES / "plays").glob("*.*")):
         _load_play(workspace or first, path)
     for path in sorted((EXAMPLES / "data").glob("*.csv")):
         _load_file(workspace or first, path)

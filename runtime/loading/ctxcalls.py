@@ -180,7 +180,7 @@ def _same_play(one: str, other: str) -> bool:
 def _step(asked: ReadCall) -> Value:
     key = asked.name("key")
     asked.note("step", key)
-    function = asked.function("fn", range(1), "no arguments")
+    function = asked.function("fn", range(1), "without arguments")
     value, is_known = asked.literal("fn")
     if isinstance(asked.get("fn"), Awaiting):
         asked.problem("ctx.step needs a function that it can call: write lambda: before it", "fn")
@@ -228,7 +228,7 @@ def _sleep(asked: ReadCall) -> Value:
 def _wait(asked: ReadCall) -> Value:
     key = asked.name("key")
     asked.name("event")
-    asked.number("timeout_seconds", above=0)
+    asked.number("timeout_seconds", may_be_zero=False)
     asked.note("wait", key)
     return Awaiting(UNKNOWN, "ctx.wait_for_event()")
 

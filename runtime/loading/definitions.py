@@ -122,7 +122,7 @@ class _Checking:
         path = (*form.path, form.kind)
         if form.kind == "map" and form.rows not in tables:
             self.problem(path, f"there is no map {form.rows!r} before this one")
-        if form.kind == "csv" and _single(form.rows) is None:
+        if form.kind == "csv" and not _names_input(form.rows):
             self.problem(path, "csv names an upload of the input: write {{input.leads}}")
         if form.kind == "list" and not isinstance(form.rows, list) and _single(form.rows) is None:
             self.problem(
@@ -240,6 +240,12 @@ def _single(value: Any) -> Expression | None:
         (part,) = value.parts
         return part if isinstance(part, Expression) else None
     return None
+
+
+def _names_input(value: Any) -> bool:
+    """Whether a text is one template that reads an input as a whole."""
+    found = _single(value)
+    return found is not None and len(found.path) == 1
 
 
 def _source(form: MapForm) -> str | None:

@@ -22,7 +22,8 @@ Path = tuple[str | int, ...]
 
 MAX_VALUES = 20_000
 MAX_DEPTH = 40
-NUMBER = re.compile(r"-?(0|[1-9]\d{0,300})(\.\d+)?([eE][+-]?\d+)?")
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+DIGITS, DIGITS_SHOWN = 300, 20
 WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 
@@ -50,7 +51,9 @@ def read_document(text: str, filename: str) -> Document:
 
 def _read_json(text: str) -> Document:
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(
+            text, parse_constant=_no_constant, parse_float=_number, parse_int=_number
+        )
     except json.JSONDecodeError as error:
         raise refusal(f"this is no JSON: {error.msg}", error.lineno) from None
     except (RecursionError, ValueError) as error:
@@ -60,6 +63,16 @@ def _read_json(text: str) -> Document:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _number(text: str) -> float | int:
+    """Read a number as JSON writes it. Raises ValueError for one that is too large."""
+    number = (
+        float(text) if set(text) & set(".eE") else int(text) if len(text) < DIGITS else math.inf
+    )
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:DIGITS_SHOWN]} is too large a number")
+    return number
 
 
 def _why(error: Exception) -> str:
@@ -224,7 +237,7 @@ def _plain(text: str, line: int) -> Any:
         return WORDS[text.lower()]
     if not NUMBER.fullmatch(text):
         return text
-    number = float(text) if set(text) & set(".eE") else int(text)
-    if not math.isfinite(number):
-        raise refusal(f"{text} is too large a number", line)
-    return number
+    try:
+        return _number(text)
+    except ValueError as error:
+        raise refusal(str(error), line) from None

@@ -216,6 +216,13 @@ def _binary(reader: Reader, node: ast.BinOp, scope: Scope) -> Value:
     return value
 
 
+def _unary(reader: Reader, node: ast.UnaryOp, scope: Scope) -> Value:
+    value = reader.value(node.operand, scope)
+    if isinstance(node.op, ast.USub) and isinstance(value, Const):
+        return Const(-value.value) if type(value.value) in (int, float) else UNKNOWN
+    return Unknown(source_of(value))
+
+
 def _either(reader: Reader, node: ast.IfExp | ast.BoolOp, scope: Scope) -> Value:
     choices = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
     if isinstance(node, ast.IfExp):
@@ -268,6 +275,7 @@ EXPRESSIONS: Mapping[type[ast.expr], Callable[[Reader, Any, Scope], Value]] = {
     ast.Dict: _dict,
     ast.Subscript: _subscript,
     ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
     ast.IfExp: _either,
     ast.BoolOp: _either,
     ast.Lambda: _lambda,

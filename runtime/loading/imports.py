@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from runtime.loading.problems import Problems, did_you_mean
+from runtime.loading.problems import Problems, did_you_mean, refusal
 from runtime.loading.syntax import AuthorModule
 
 ENGINE = "runtime"
@@ -95,11 +95,13 @@ def installed_packages() -> frozenset[str]:
 
 
 def check_imports(modules: Mapping[str, AuthorModule], problems: Problems) -> None:
-    """Note each import that would fail in the play process."""
+    """Note each import that would fail in the play process.
+
+    Raises PlayInvalid where a file of the bundle would stand for the engine.
+    """
     if own := modules.get(ENGINE):
-        problems.add(
-            1, "a file of a bundle cannot be called runtime.py: that is the engine's name", own.path
-        )
+        name = own.path
+        raise refusal(f"in {name}: a file of a bundle cannot be called {name}: rename it", 1)
     for module in modules.values():
         for statement in _unguarded(module.tree):
             _check_import(statement, module, modules, problems)
@@ -118,10 +120,7 @@ def _check_import(
         return
     base = absolute(statement, here)
     names = [alias.name for alias in statement.names if alias.name != "*"]
-    told = _missing_module(base, modules) if base else ""
-    if told and not (
-        statement.level and all(f"{base}.{name}".strip(".") in modules for name in names)
-    ):
+    if base and (told := _missing_module(base, modules)):
         problems.add(statement, told, here.file)
         return
     for name in names:
@@ -158,8 +157,9 @@ def _missing_member(base: str, name: str, modules: Mapping[str, AuthorModule]) -
         return ""
     module = modules.get(base)
     if module is None:
-        is_folder = any(known.startswith(f"{base}.") for known in modules)
-        return f"the bundle has no module {f'{base}.{name}'!r}" if is_folder else ""
+        is_folder = not base or any(known.startswith(f"{base}.") for known in modules)
+        whole = f"{base}.{name}".strip(".")
+        return f"the bundle has no module {whole!r}" if is_folder else ""
     if name in module.bindings or not _is_closed(module):
         return ""
     return f"{module.path} has no {name!r}{did_you_mean(name, module.bindings)}"

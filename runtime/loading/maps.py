@@ -99,7 +99,7 @@ def _key(asked: ReadCall) -> tuple[list[str] | None, frozenset[str]]:
         return [], frozenset()
     key = asked.get("key")
     if isinstance(key, Function):
-        asked.function("key", range(1, 3), "(row, index)")
+        asked.function("key", range(1, 3), "with (row, index)")
         return None, _columns_read(key)
     if not isinstance(key, Const):
         return None, frozenset()

@@ -38,8 +38,10 @@ def refusal(message: str, line: int = 0) -> PlayInvalid:
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Give the known names that look most like ``name``, the best first; maybe none."""
-    return difflib.get_close_matches(name, sorted(known), n=NAMES_SHOWN, cutoff=0.6)
+    """Give the known names that begin with ``name``, else those that look most like it; maybe none."""
+    names = sorted(known)
+    longer = [each for each in names if name and each.startswith(name)]
+    return longer[:NAMES_SHOWN] or difflib.get_close_matches(name, names, n=NAMES_SHOWN)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -37,7 +37,7 @@ ROW_ARGUMENTS: tuple[Value, ...] = (UNKNOWN, Ctx(), UNKNOWN)
 """What a row's function is called with: (row, ctx, index)."""
 
 ROW_COUNTS = range(4)
-ROW_WRITTEN = "(row), (row, ctx) or (row, ctx, index)"
+ROW_WRITTEN = "with (row), (row, ctx) or (row, ctx, index)"
 
 
 def build(reader: Reader, owner: Builder, name: str, node: ast.Call, scope: Scope) -> Value:
@@ -46,10 +46,12 @@ def build(reader: Reader, owner: Builder, name: str, node: ast.Call, scope: Scop
         return maps.run(reader, owner, node, scope)
     if name != "step":
         near = did_you_mean(name, BUILDER)
-        reader.problem(node, scope, f"a map has no {name!r}{near}: it has .step(...) and .run(...)")
-        return owner
-    asked = read_call(reader, BUILDER["step"], node, scope)
-    if asked is not None:
+        told = f"a map has no .{name}(){near or ': it has .step(...) and .run(...)'}"
+        reader.problem(node, scope, told)
+    asked = read_call(reader, BUILDER["step"], node, scope) if name == "step" else None
+    if asked is None:
+        owner.note.steps.append(StepNote(None, "code", reader.place(node, scope)))
+    else:
         draft = _draft(asked)
         taken = [(step.name, step.branch, step.place.line) for step in owner.note.steps]
         _check_repeated(asked, draft, taken)
@@ -62,7 +64,9 @@ def build(reader: Reader, owner: Builder, name: str, node: ast.Call, scope: Scop
 def extend(reader: Reader, owner: Program, name: str, node: ast.Call, scope: Scope) -> Value:
     """Read ``.step(...)`` or ``.returns(...)`` of a nested program."""
     if name not in PROGRAM:
-        reader.problem(node, scope, f"steps() has no {name!r}: it has .step(...) and .returns(...)")
+        reader.problem(
+            node, scope, f"steps() has no .{name}(): it has .step(...) and .returns(...)"
+        )
         return owner
     asked = read_call(reader, PROGRAM[name], node, scope)
     if asked is None:
@@ -111,6 +115,7 @@ def _check_resolver(asked: ReadCall, argument: str) -> None:
         )
     elif isinstance(value, Builder):
         asked.problem("a map cannot be a step of a map: run it before or after", argument)
+        value.note.is_run = True
 
 
 def _read_step(reader: Reader, draft: Draft, table: str | None, above: tuple[str, ...]) -> StepNote:

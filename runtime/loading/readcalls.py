@@ -55,42 +55,39 @@ class ReadCall:
         Anything else, and a blank one, is a problem.
         """
         text, is_known = self.literal(argument)
-        if not is_known:
-            if isinstance(self.get(argument), Function):
-                self.problem(
-                    f"{self.form.name} needs text as its {argument}, not a function", argument
-                )
+        if not is_known and not isinstance(self.get(argument), Function):
             return None
+        where = f"{argument!r} of {self.form.name}"
         if not isinstance(text, str):
-            self.problem(f"{self.form.name} needs text as its {argument}, not {text!r}", argument)
+            told = repr(text) if is_known else "a function"
+            self.problem(f"{where} has to be text, not {told}", argument)
             return None
         if not text.strip():
-            self.problem(f"{self.form.name} needs a {argument} that is not blank", argument)
+            self.problem(f"{where} must not be blank", argument)
             return None
         return text
 
-    def number(self, argument: str, *, above: float | None = None) -> None:
-        """Check a literal number of seconds: at least 0, or above ``above``."""
+    def number(self, argument: str, *, may_be_zero: bool = True) -> None:
+        """Check a literal number of seconds."""
         value, is_known = self.literal(argument)
-        if not is_known:
-            return
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        least = "above 0" if above is not None else "of at least 0"
-        if not is_number or value < 0 or (above is not None and value <= above):  # type: ignore[operator]
-            self.problem(
-                f"{self.form.name} needs a number {least} as its {argument}, not {value!r}",
-                argument,
-            )
+        if not is_known or (is_number and (value > 0 or (may_be_zero and value == 0))):  # type: ignore[operator]
+            return
+        least = "a number of at least 0" if may_be_zero else "a number above 0"
+        told = f"{argument!r} of {self.form.name} has to be {least}, not {value!r}"
+        self.problem(told, argument)
 
     def function(self, argument: str, counts: range, written: str) -> Function | None:
-        """Give an argument that is a function of the author's; ``counts``: the arguments it may take."""
+        """Give an argument that is a function of the author's.
+
+        ``counts``: how many arguments it may take; ``written``: how it is called, for the sentence.
+        """
         value = self.get(argument)
         if not isinstance(value, Function):
             return None
         if not any(takes(value.node, count) for count in counts):
             self.problem(
-                f"{called(value.node)} is called with {written}: let it take these and no more",
-                argument,
+                f"{called(value.node)} is called {written}: change what it takes", argument
             )
         elif is_generator(value.node):
             self.problem(f"{called(value.node)} yields: return one value instead", argument)

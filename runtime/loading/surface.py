@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 
-from runtime.loading.problems import did_you_mean
+from runtime.loading.problems import did_you_mean, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,13 @@ class Form:
     signature: Signature
 
     def __str__(self) -> str:
-        return f"{self.name}{self.signature}"
+        told, is_keyword = [], False
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is Parameter.KEYWORD_ONLY and not is_keyword:
+                is_keyword = True
+                told.append("*")
+            told.append(name if parameter.default is Parameter.empty else f"{name}=...")
+        return f"{self.name}({', '.join(told)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +73,12 @@ CTX: Mapping[str, Form] = {
 CTX_NAMES = (*CTX, "tools")
 EXECUTE = _form("ctx.tools.execute", "", "id tool input description?")
 BUILDER: Mapping[str, Form] = {
-    "step": _form("step", "name resolver", "stale_after_seconds?"),
-    "run": _form("run", "", "description? on_row_error?"),
+    "step": _form(".step", "name resolver", "stale_after_seconds?"),
+    "run": _form(".run", "", "description? on_row_error?"),
 }
 PROGRAM: Mapping[str, Form] = {
     "step": BUILDER["step"],
-    "returns": _form("returns", "function"),
+    "returns": _form(".returns", "function"),
 }
 PUBLIC: Mapping[str, Form] = {
     "play": _form("@play", "name", "description? input_schema?"),
@@ -89,22 +95,19 @@ def bind(form: Form, call: ast.Call) -> Bound:
     positional = [each for each in call.args if not isinstance(each, ast.Starred)]
     named = {each.arg: each.value for each in call.keywords if each.arg}
     is_open = len(positional) < len(call.args) or len(named) < len(call.keywords)
-    try:
-        binder = form.signature.bind_partial if is_open else form.signature.bind
-        return Bound(binder(*positional, **named).arguments, "", is_open)
-    except TypeError as error:
-        return Bound(named, _sentence(form, error, named), is_open)
-
-
-def _sentence(form: Form, error: TypeError, named: Mapping[str, ast.expr]) -> str:
     known = form.signature.parameters
-    for name in named:
-        if name not in known:
-            return f"{form.name} has no option {name!r}{did_you_mean(name, known)}: write {form}"
-    return f"{form.name} {_lowered(str(error))}: write {form}"
-
-
-def _lowered(text: str) -> str:
-    return text.replace("missing a required", "misses the").replace(
-        "too many positional arguments", "is given too many positional arguments"
-    )
+    if unknown := [name for name in named if name not in known]:
+        near = did_you_mean(unknown[0], known) or f": write {form}"
+        return Bound(named, f"{form.name} has no option {unknown[0]!r}{near}", is_open)
+    try:
+        arguments = form.signature.bind_partial(*positional, **named).arguments
+    except TypeError:
+        return Bound(named, f"{form.name} is given too many arguments: write {form}", is_open)
+    missing = [
+        name
+        for name, parameter in known.items()
+        if parameter.default is Parameter.empty and name not in arguments
+    ]
+    if missing and not is_open:
+        return Bound(arguments, f"{form.name} needs {listed(missing)}: write {form}")
+    return Bound(arguments, "", is_open)

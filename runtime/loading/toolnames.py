@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from runtime.loading.problems import did_you_mean, listed
+from runtime.loading.problems import did_you_mean, listed, nearest
 
 DEFAULT_PROVIDERS = ("hunter", "leadmagic", "pdl", "dropcontact", "prospeo")
 """Who a named waterfall asks that names nobody; those that are not there are left out."""
@@ -75,8 +75,10 @@ class ToolNames:
 
     def _unknown_waterfall(self, waterfall: str) -> str:
         endings = {tool.split("_", count)[-1] for tool in self._known for count in (1, 2)}
-        near = did_you_mean(waterfall, endings)
-        return f"no provider has a tool for the waterfall {waterfall!r}{near or self._some()}"
+        near = [f": did you mean {name!r}?" for name in nearest(waterfall, endings)[:1]]
+        return (
+            f"no provider has a tool for the waterfall {waterfall!r}{''.join(near) or self._some()}"
+        )
 
     def _some(self) -> str:
         return ": the tools' page lists the ids that there are" if self._known else ""

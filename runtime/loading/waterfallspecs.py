@@ -32,7 +32,9 @@ def read_spec(asked: ReadCall) -> Spec:
 def _parts(asked: ReadCall) -> tuple[Part, ...]:
     given = asked.get("steps")
     if isinstance(given, Const):
-        asked.problem("steps is a list of tool_step(...) and code_step(...)", "steps")
+        asked.problem(
+            "steps needs a list of at least one tool_step(...) or code_step(...)", "steps"
+        )
         return ()
     if not isinstance(given, Items):
         return ()
@@ -46,7 +48,7 @@ def read_tool_step(asked: ReadCall) -> Part:
     tool = asked.name("tool")
     if tool is not None and (told := asked.reader.tools.problem(tool)):
         asked.problem(told, "tool")
-    asked.function("map_input", range(1, 2), "the waterfall's input")
+    asked.function("map_input", range(1, 2), "with the waterfall's input")
     note = WaterfallStepNote(asked.name("id"), "tool", tool, asked.place)
     return Part(note, asked.get("map_input"))
 
@@ -56,7 +58,7 @@ def read_code_step(asked: ReadCall) -> Part:
     value, is_known = asked.literal("run")
     if is_known:
         asked.problem(f"code_step needs a function as its run, not {value!r}", "run")
-    asked.function("run", range(1, 3), "(input, ctx)")
+    asked.function("run", range(1, 3), "with (input, ctx)")
     note = WaterfallStepNote(asked.name("id"), "code", None, asked.place)
     return Part(note, asked.get("run"))
 

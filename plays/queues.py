@@ -9,6 +9,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import django_rq
+from django.db import transaction
 from rq import Queue
 
 from plays.models import RunParticipant
@@ -38,6 +39,18 @@ def enqueue(run_id: UUID) -> None:
         failure_ttl=KEPT_SECONDS,
         description=f"run {run_id}",
     )
+
+
+def enqueue_on_commit(run_id: UUID) -> None:
+    """Have a worker look at this run once the transaction is committed.
+
+    A queue out of reach is logged and spoils nothing: the sweeper enqueues later.
+    """
+
+    def after_commit() -> None:
+        enqueue(run_id)
+
+    transaction.on_commit(after_commit, robust=True)
 
 
 def runs_queue() -> Queue:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -41,7 +39,7 @@ def run_requeue(run: Run) -> None:
         if not queued:
             raise Refused(f"The run cannot be queued again: it is {_status_now(run)}.")
         _release_lease(run)
-        transaction.on_commit(partial(queues.enqueue, run.pk), robust=True)
+        queues.enqueue_on_commit(run.pk)
         run.refresh_from_db(fields=["status", "requested", "sequence", "queued_at"])
         live.hint(run.pk, run.sequence)
 

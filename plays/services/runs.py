@@ -65,7 +65,7 @@ def run_start(
             _insert(run)
         except IntegrityError:
             return _earlier_or_refused(run)
-        _enqueue(run)
+        queues.enqueue_on_commit(run.pk)
     return run
 
 
@@ -110,7 +110,7 @@ def run_resume(run: Run, *, without_provider: str | None = None) -> None:
         )
         if not resumed:
             raise Refused(f"The run cannot be resumed: it is {_status_now(run)}.")
-        _enqueue(run)
+        queues.enqueue_on_commit(run.pk)
         _settle(run)
 
 
@@ -180,15 +180,6 @@ def _insert(run: Run) -> None:
     """Write the run and its usage in a savepoint, so that a repeated id spoils nothing else."""
     run.save(force_insert=True)
     RunUsage.objects.create(run=run)
-
-
-def _enqueue(run: Run) -> None:
-    """Enqueue on commit. Robust: a queue out of reach is logged, and the sweeper enqueues later."""
-
-    def enqueue() -> None:
-        queues.enqueue(run.pk)
-
-    transaction.on_commit(enqueue, robust=True)
 
 
 def _is_held(run: Run) -> bool:

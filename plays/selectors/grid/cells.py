@@ -31,29 +31,35 @@ Stored = Sequence[Any]
 def row_changes(stored: Stored, fields: Sequence[Field], since: int) -> dict[str, Any]:
     """Give a row as a patch: its status, and the cells that changed above ``since``."""
     frame, position, status, sequence, values, cells = stored[:6]
+    states = orjson.loads(cells)
     return {
         "frame": frame,
         "position": position,
         "status": status,
         "sequence": sequence,
-        "cells": dict(_cells(fields, orjson.loads(values), orjson.loads(cells), since)),
+        "cells": {
+            name: cell
+            for name, cell in _cells(fields, orjson.loads(values), states, sequence)
+            if cell["sequence"] > since or not since
+        },
     }
 
 
 def _cells(
-    fields: Sequence[Field], values: dict[str, Any], states: dict[str, Any], since: int
+    fields: Sequence[Field], values: dict[str, Any], states: dict[str, Any], sequence: int
 ) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Give every visible cell. A value without a state is taken to be as new as its row."""
     for name in computed_names(fields):
-        state = states.get(name)
-        if is_hidden(name) or (state is None and name not in values):
+        if is_hidden(name):
             continue
-        cell = _cell(state or {}, values, name)
-        if cell["sequence"] > since or not since:
-            yield name, cell
+        if name in states:
+            yield name, _cell(states[name], values, name)
+        elif name in values:
+            yield name, {"status": "completed", "sequence": sequence, "value": values[name]}
 
 
 def _cell(state: dict[str, Any], values: dict[str, Any], name: str) -> dict[str, Any]:
-    cell = {"status": state.get("status", "completed"), "sequence": state.get("sequence", 0)}
+    cell = {"status": state["status"], "sequence": state.get("sequence", 0)}
     if name in values:
         cell["value"] = values[name]
     for word in ("provider", "stage", "partial"):

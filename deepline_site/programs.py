@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deepline_site.home import PROJECT, Product
+from deepline_site.home import PROJECT, Home, Product
 from deepline_site.ports import LOOPBACK, next_free_port
 
 MANAGE = (sys.executable, str(PROJECT / "manage.py"))
@@ -37,8 +37,14 @@ def product_addresses(first_port: int) -> Product:
 
 
 def product_programs(product: Product) -> list[Program]:
-    """Return web, gateway and workers, each knowing where the gateway is."""
-    told = {"DEEPLINE_GATEWAY_URL": os.environ.get("DEEPLINE_GATEWAY_URL") or product.gateway_url}
+    """Return web, gateway and workers, each knowing where the gateway is.
+
+    Their temporary files lie in the home too: Django spools the bodies of requests to a file.
+    """
+    told = {
+        "DEEPLINE_GATEWAY_URL": os.environ.get("DEEPLINE_GATEWAY_URL") or product.gateway_url,
+        "TMPDIR": str(Home.from_environment().uploads),
+    }
     web = _server("web", "deepline_site.asgi:application", product.web_url, told)
     gateway = _server("gateway", "plays.gateway.app:application", product.gateway_url, told)
     workers = [

@@ -47,9 +47,8 @@ class Outbox:
         self._sequence = max(self._sequence, look.sequence)
         if look.state is not None:
             self._state, self._frames = look.state, look.frames
-        for row in look.rows:
-            if row["id"] in self.shown:
-                self._rows[row["id"]] = newer_row(self._rows.get(row["id"]), row)
+        for pk in self.shown & look.rows.keys():
+            self._rows[pk] = newer_row(self._rows.get(pk), look.rows[pk])
         for line in look.logs:
             if line["id"] > self._last_log:
                 self._last_log = line["id"]

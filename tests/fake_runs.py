@@ -145,7 +145,8 @@ def make_run(workspace: Workspace, user: User | None = None, **columns: Any) -> 
 
 
 def _input_of(columns: Sequence[str]) -> str:
-    pairs = ", ".join(f"'{name}', '{name} ' || (n + 1)" for name in columns)
+    quoted = ["'" + name.replace("'", "''") + "'" for name in columns]
+    pairs = ", ".join(f"{name}, {name} || ' ' || (n + 1)" for name in quoted)
     return f"jsonb_build_object({pairs})"
 
 

@@ -25,7 +25,7 @@ def row_detail(frame: MapFrame, position: int) -> Detail | None:
     stored = _row(frame, position)
     if stored is None:
         return None
-    (page_row,) = whole_rows(frame, [stored.pk])
+    page_row = whole_rows(frame, [stored.pk])[stored.pk]
     visible = {**stored.input, **{k: v for k, v in stored.data.items() if not is_hidden(k)}}
     return {
         **page_row,

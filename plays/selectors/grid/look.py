@@ -19,14 +19,14 @@ class RunLook:
     """What changed in a run above a sequence.
 
     ``sequence`` is the run's, read first: everything up to it is in this look. ``state`` is None
-    where nothing changed. ``rows`` are patches with their ``id``, the row's primary key.
+    where nothing changed. ``rows`` are patches by the row's primary key.
     """
 
     sequence: int
     is_live: bool
     state: dict[str, Any] | None = None
     frames: list[dict[str, Any]] = field(default_factory=list)
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)
     logs: list[dict[str, Any]] = field(default_factory=list)
 
 

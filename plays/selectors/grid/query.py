@@ -85,7 +85,7 @@ def order_by(frame: MapFrame, query: RowsQuery) -> Sql:
         parts += [
             f"nullif({text}, '') IS NULL",
             f"CASE WHEN {text} ~ %s THEN ({text})::numeric END {direction} NULLS LAST",
-            f"lower({text}) {direction}",
+            f"lower(nullif({text}, '')) {direction}",
         ]
         values += [*names, *names, _NUMBER, *names, *names]
     return ", ".join([*parts, "r.id"]), values

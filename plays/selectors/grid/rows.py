@@ -42,36 +42,31 @@ def rows_page(frame: MapFrame, query: RowsQuery, first: int, count: int) -> Rows
         total, ids = frame.total, _positions(frame, first, count)
     else:
         total, ids = _found(frame, query, first, count)
-    by_id = {row["id"]: row for row in whole_rows(frame, ids)}
-    rows = [by_id[pk] for pk in ids if pk in by_id]
-    return RowsPage(sequence, total, first, rows)
+    found = whole_rows(frame, ids)
+    return RowsPage(sequence, total, first, [found[pk] for pk in ids if pk in found])
 
 
-def whole_rows(frame: MapFrame, ids: list[int]) -> list[dict[str, Any]]:
-    """Read rows by primary key, as a page has them; their order is not told."""
+def whole_rows(frame: MapFrame, ids: list[int]) -> dict[int, dict[str, Any]]:
+    """Read rows by primary key, as a page has them."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {ROW}, r.id, {previews('r.input')}"  # noqa: S608  (constants)
             " FROM plays_rowstate r WHERE r.id = ANY(%s)",
             [ids],
         )
-        return [
-            {
-                "id": row[6],
-                **row_changes(row, frame.fields, 0),
-                "input": orjson.Fragment(row[7]),
-            }
+        return {
+            row[6]: {**row_changes(row, frame.fields, 0), "input": orjson.Fragment(row[7])}
             for row in cursor.fetchall()
-        ]
+        }
 
 
-def rows_changed(run_id: UUID, shown: Collection[int], since: int) -> list[dict[str, Any]]:
-    """Give patches for those of the ``shown`` rows (primary keys) that changed above ``since``.
+def rows_changed(run_id: UUID, shown: Collection[int], since: int) -> dict[int, dict[str, Any]]:
+    """Give patches of those of the ``shown`` rows that changed above ``since``, by primary key.
 
     Rows of other runs are never given, whatever keys are asked for.
     """
     if not shown:
-        return []
+        return {}
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {ROW}, f.fields::text, r.id FROM plays_rowstate r"  # noqa: S608  (constants)
@@ -81,7 +76,7 @@ def rows_changed(run_id: UUID, shown: Collection[int], since: int) -> list[dict[
         )
         found = cursor.fetchall()
     fields = {text: orjson.loads(text) for text in {row[6] for row in found}}
-    return [{"id": row[7], **row_changes(row, fields[row[6]], since)} for row in found]
+    return {row[7]: row_changes(row, fields[row[6]], since) for row in found}
 
 
 def shown_rows(frame: int, first: int, last: int) -> frozenset[int]:

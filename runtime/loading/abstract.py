@@ -8,12 +8,12 @@ function of the author's, a literal. Everything else is Unknown, which may still
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.loading.notes import MapNote, WaterfallNote, WaterfallStepNote
-from runtime.loading.syntax import AuthorModule, FunctionNode
+from runtime.loading.syntax import AuthorModule, FunctionNode, parameters_of, takes
 
 LITERAL_SIZE = 20_000
 """How many parts a literal may have that is still put together from names of the module."""
@@ -143,10 +143,24 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function of the author's, with the scope in which it was written."""
+    """A function of the author's, with the scope in which it was written.
+
+    ``given`` and ``named`` are the arguments that ``functools.partial`` has fixed.
+    """
 
     node: FunctionNode
     scope: Scope
+    given: tuple[Value, ...] = ()
+    named: Mapping[str, Value] = field(default_factory=dict)
+
+    def takes(self, count: int) -> bool:
+        """Whether it can be called with ``count`` more positional arguments, so far as one can tell."""
+        return bool(self.named) or takes(self.node, len(self.given) + count)
+
+    def bind(self, given: Sequence[Value]) -> dict[str, Value]:
+        """Give what its parameters stand for when it is called with positional values."""
+        values = zip(parameters_of(self.node), (*self.given, *given), strict=False)
+        return {**self.named, **dict(values)}
 
 
 @dataclass(frozen=True, slots=True)

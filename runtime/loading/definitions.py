@@ -41,7 +41,10 @@ def check(
     if not check_shape(document, problems):
         return
     checking = _Checking(document, tools, problems, note)
-    form = FormReader(checking.problem).definition(document.value)
+    reader = FormReader(checking.problem)
+    form = reader.definition(document.value)
+    for path, expression in reader.inputs:
+        note.note_input(expression.name, Place(document.line(path)))
     checking.check(form)
 
 
@@ -132,13 +135,8 @@ class _Checking:
             if expression.root == "row":
                 self.problem(path, "there is no row yet where a map's rows come from: read 'input'")
             elif form.kind == "csv":
-                self._note_input(expression, path, is_csv=True)
+                self._note.note_input(expression.name, self._place(path), is_csv=True)
                 self._note.calls.append(CallNote("csv", expression.name, self._place(path)))
-            else:
-                self._note_input(expression, path)
-
-    def _note_input(self, expression: Expression, path: Path, *, is_csv: bool = False) -> None:
-        self._note.note_input(expression.name, self._place(path), is_csv=is_csv)
 
     def _check_repeated(self, steps: tuple[StepForm, ...]) -> None:
         for index, step in enumerate(steps):
@@ -151,9 +149,6 @@ class _Checking:
         if "{{" in step.name:
             told = f"{step.name!r} is a name, which is written out: it cannot hold templates"
             self.problem((*path, "name"), told)
-        for expression in (each for part in step.templates() for each in expressions_in(part)):
-            if expression.root == "input":
-                self._note_input(expression, path)
         if "{{" in str(step.otherwise):
             self.problem((*path, "otherwise"), "otherwise is a plain value, without templates")
         if isinstance(work, ValueWork | StepsWork) and "input" in step.told:

@@ -156,9 +156,9 @@ def _partial(reader: Reader, node: ast.Call, scope: Scope) -> Value:
     first = reader.value(node.args[0], scope)
     if not isinstance(first, Function):
         return Unknown(first_source(read_arguments(reader, node, scope)))
-    fixed = ast.Call(func=node.args[0], args=node.args[1:], keywords=node.keywords)
-    reader.call(first, ast.copy_location(fixed, node), scope)
-    return UNKNOWN
+    given = tuple(reader.value(each, scope) for each in node.args[1:])
+    named = {each.arg: reader.value(each.value, scope) for each in node.keywords if each.arg}
+    return Function(first.node, first.scope, (*first.given, *given), {**first.named, **named})
 
 
 def _await(reader: Reader, node: ast.Await, scope: Scope) -> Value:

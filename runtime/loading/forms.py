@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.loading.conditions import Condition, parts_of, read_condition
 from runtime.loading.documents import Path
 from runtime.loading.problems import refusal
-from runtime.loading.templates import TemplateError, read_templates
+from runtime.loading.templates import (
+    Expression,
+    TemplateError,
+    expressions_in,
+    read_templates,
+)
 from runtime.values import Json
 
 
@@ -124,9 +129,13 @@ class DefinitionForm:
 
 @dataclass(slots=True)
 class FormReader:
-    """Reads a definition that fits the schema; ``told`` is called with the path of each wrong template."""
+    """Reads a definition that fits the schema; ``told`` is called with the path of each wrong template.
+
+    ``inputs`` gathers what is read of the run's input, with the path of each place.
+    """
 
     told: Callable[[Path, str], None]
+    inputs: list[tuple[Path, Expression]] = field(default_factory=list)
 
     def definition(self, value: Mapping[str, Any]) -> DefinitionForm:
         """Read the whole."""
@@ -172,10 +181,13 @@ class FormReader:
         if "when" not in value:
             return None
         try:
-            return read_condition(value["when"])
+            condition = read_condition(value["when"])
         except TemplateError as error:
             self.told((*path, "when"), str(error))
             return None
+        for part in parts_of(condition):
+            self._note_inputs(part, (*path, "when"))
+        return condition
 
     def _work(self, value: Mapping[str, Any], path: Path) -> Work:
         given = self._templates(value.get("input", {}), (*path, "input"))
@@ -214,10 +226,16 @@ class FormReader:
         if isinstance(value, list):
             return [self._templates(each, (*path, index)) for index, each in enumerate(value)]
         try:
-            return read_templates(value)
+            read = read_templates(value)
         except TemplateError as error:
             self.told(path, str(error))
             return None
+        self._note_inputs(read, path)
+        return read
+
+    def _note_inputs(self, value: Json, path: Path) -> None:
+        found = [each for each in expressions_in(value) if each.root == "input"]
+        self.inputs += [(path, each) for each in found]
 
 
 def all_steps(steps: tuple[StepForm, ...]) -> Iterator[StepForm]:

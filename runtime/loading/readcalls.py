@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from runtime.loading.abstract import UNKNOWN, Const, Function, Scope, Value
 from runtime.loading.notes import CallNote, Place
 from runtime.loading.surface import Form, bind
-from runtime.loading.syntax import called, is_generator, takes
+from runtime.loading.syntax import called, is_generator
 
 if TYPE_CHECKING:
     from runtime.loading.reading import Reader
@@ -85,7 +85,7 @@ class ReadCall:
         value = self.get(argument)
         if not isinstance(value, Function):
             return None
-        if not any(takes(value.node, count) for count in counts):
+        if not any(value.takes(count) for count in counts):
             self.problem(
                 f"{called(value.node)} is called {written}: change what it takes", argument
             )

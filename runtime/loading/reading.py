@@ -128,12 +128,12 @@ class Reader:
 
     def run(self, function: Function, given: Sequence[Value]) -> Value:
         """Read a function's body as though it were called with positional values."""
-        return self._enter(function, dict(zip(parameters_of(function.node), given, strict=False)))
+        return self._enter(function, function.bind(given))
 
     def call(self, function: Function, node: ast.Call, scope: Scope) -> Value:
         """Read a function's body as a call in the text calls it; give what the call gives."""
         given = [self.value(each, scope) for each in node.args]
-        bound = dict(zip(parameters_of(function.node), given, strict=False))
+        bound = function.bind(given)
         for keyword in node.keywords:
             value = self.value(keyword.value, scope)
             if keyword.arg:

@@ -62,10 +62,10 @@ def parse_modules(source: Source) -> dict[str, AuthorModule]:
 
 
 def module_paths(source: Source) -> dict[str, str]:
-    """Give the paths of a source's Python files by the dotted name of each module."""
-    others = sorted(path for path in source.files if path != source.main)
-    named = {name: path for path in others if (name := module_name(path))}
-    return {**named, MAIN_MODULE: source.main}
+    """Give the paths of a source's Python files by the dotted name of each module, the play's first."""
+    named = {name: path for path in sorted(source.files) if (name := module_name(path))}
+    others = {name: path for name, path in named.items() if path != source.main}
+    return {MAIN_MODULE: source.main} | {n: p for n, p in others.items() if n != MAIN_MODULE}
 
 
 def module_name(path: str) -> str | None:

@@ -229,6 +229,6 @@ def test_a_helper_cannot_stand_for_the_engine() -> None:
     assert problems(zipped({"play.py": PLAY, "runtime.py": ""}), "bundle.zip") == [
         (
             1,
-            "in runtime.py: a file of a bundle cannot be called runtime.py: that is the engine's name",
+            "in runtime.py: a file of a bundle cannot be called runtime.py: rename it",
         )
     ]

@@ -7,7 +7,7 @@ import { cellOf } from "./rows.js";
 
 export const ROW_NUMBER = "#row";
 
-const WIDTHS = { input: 150, filled: 200, field: 220, part: 180 };
+const WIDTHS = { input: 140, filled: 240, field: 260, part: 190 };
 
 export function columnDefinitions(frame, shared) {
   return [rowNumberColumn(frame), ...frame.columns.map((column) => dataColumn(column, shared))];

@@ -59,7 +59,7 @@ const withoutMaps = {
     title: "Waiting",
     text: ["The play waits before its first table; it goes on by itself."],
   }),
-  paused: (run) => ({ mark: "paused", title: "Paused", text: [run.stop_message, "Resume to go on."] }),
+  paused: () => ({ mark: "paused", title: "Paused", text: ["Resume to go on."] }),
 };
 
 function ended(run) {
@@ -67,7 +67,7 @@ function ended(run) {
     return {
       mark: "failed",
       title: "The run failed before it had a table",
-      text: [run.error?.message || run.stop_message || "Its log, below, says more."],
+      text: ["Why is said above; its log, below, may say more."],
     };
   }
   if (run.status === "cancelled") {

@@ -8,7 +8,11 @@ const CLOCK = new Intl.DateTimeFormat([], {
   second: "2-digit",
   hourCycle: "h23",
 });
-const MOMENT = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "medium" });
+const MOMENT = new Intl.DateTimeFormat([], {
+  dateStyle: "medium",
+  timeStyle: "medium",
+  hourCycle: "h23",
+});
 
 export const count = (number) => WHOLE.format(number);
 export const amount = (number) => DECIMAL.format(number);

@@ -101,11 +101,14 @@ export class RunGrid {
     this.grid.setFocusedCell(index, target);
   }
 
-  focused() {
-    const cell = this.grid.getFocusedCell();
-    if (!cell) return null;
-    const row = this.grid.getDisplayedRowAtIndex(cell.rowIndex)?.data;
-    return row ? this.#place(row, cell.column.getColId()) : null;
+  // The panel that opened beside the grid made it narrower: its cell stays in sight.
+  reveal({ row, column }) {
+    const node = this.grid.getRowNode(String(row.position));
+    requestAnimationFrame(() => {
+      if (this.grid.isDestroyed()) return;
+      if (column) this.grid.ensureColumnVisible(column.name);
+      if (node) this.grid.ensureIndexVisible(node.rowIndex);
+    });
   }
 
   focusGrid() {

@@ -41,7 +41,7 @@ export class RunHead {
     const note = find("note");
     show(note, sentence !== "");
     note.className = `note ${run.status === "failed" ? "note-error" : "note-warning"} run-note`;
-    setText(find("note-text"), sentence);
+    setText(find("note-text"), capital(sentence));
   }
 
   #gauge({ name, used, limit }) {

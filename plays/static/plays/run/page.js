@@ -169,6 +169,7 @@ class RunPage {
 
   #opened(place) {
     writePlace(place);
+    this.grid?.reveal(place);
     this.announcer.now(`${titleOf(place)} is open beside the table.`);
   }
 

@@ -28,7 +28,7 @@ from runtime.loading.problems import Problems
 from runtime.loading.shapes import check_shape
 from runtime.loading.templates import expressions_in, render
 from runtime.program import Play, Resolver, Steps, ToolStep, Waterfall, When, steps
-from runtime.values import Json, digest
+from runtime.values import Json, digest, is_meaningful
 
 Given = Mapping[str, Json]
 
@@ -174,16 +174,19 @@ def _input_maker(step: InlineStep, row: Given, given: Given) -> Callable[[Any], 
 
 
 def _input(templates: Json, row: Given, given: Given) -> dict[str, Json] | None:
-    """Give a tool's input, entries without a value left out; None where no template has a value.
+    """Give a tool's input; entries whose templates have no meaningful value are left out.
 
-    A tool that would be asked about nothing is not asked: its answer could not belong to the row.
+    None where there are templates and none has a value: a tool that would be asked about nothing is not
+    asked, since its answer could not belong to the row.
     """
     rendered = render(templates, {"row": row, "input": given})
-    found = {name: value for name, value in rendered.items() if value is not None}
-    has_templates = [name for name, value in templates.items() if any(expressions_in(value))]
-    if has_templates and not any(name in found for name in has_templates):
-        return None
-    return found
+    open_names = {name for name, value in templates.items() if any(expressions_in(value))}
+    found = {
+        name: value
+        for name, value in rendered.items()
+        if name not in open_names or is_meaningful(value)
+    }
+    return None if open_names and not open_names & found.keys() else found
 
 
 WORKS: Mapping[type, Callable[[str, Any, Given], Callable[..., Any]]] = {

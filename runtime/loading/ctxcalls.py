@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 UPLOAD_PREFIX = "upload:"
 REPEATABLE_METHODS = ("GET", "HEAD", "OPTIONS")
-IDEMPOTENCY_KEY = "idempotency-key"
+IDEMPOTENCY_KEYS = ("idempotency-key", "x-idempotency-key")
 TOP_LEVEL_ONLY = {
     "csv": "read the file before the map, and give its dataset to ctx.map",
     "fetch": "ask a tool there instead, whose calls are batched, limited and paid once",
@@ -216,7 +216,7 @@ def _may_be_repeated(asked: ReadCall) -> bool:
         for each in getattr(headers, "keys", [None])
         if each
     ]
-    return not names or any(name is None or name.lower() == IDEMPOTENCY_KEY for name in names)
+    return not names or any(name is None or name.lower() in IDEMPOTENCY_KEYS for name in names)
 
 
 def _sleep(asked: ReadCall) -> Value:

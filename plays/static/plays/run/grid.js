@@ -189,11 +189,15 @@ export class RunGrid {
     this.#viewSoon();
   }
 
+  // At once after a rest, and then at most every 60 ms while scrolling goes on.
   #viewSoon() {
-    clearTimeout(this.viewTimer);
+    if (this.viewTimer) return;
+    const wait = Math.max(0, (this.viewedAt ?? 0) + VIEW_REST - performance.now());
     this.viewTimer = setTimeout(() => {
+      this.viewTimer = 0;
+      this.viewedAt = performance.now();
       if (!this.grid.isDestroyed()) this.on.view(this.shownRows(), this.isPlain);
-    }, VIEW_REST);
+    }, wait);
   }
 
   #place(row, colId) {

@@ -217,7 +217,6 @@ Branch = tuple[tuple[int, int], ...]
 """The arms of conditions in which something stands: (the condition, the arm) from outside inwards."""
 
 UNKNOWN = Unknown()
-NONE = Const(None)
 
 
 @dataclass(eq=False)

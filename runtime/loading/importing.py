@@ -168,12 +168,6 @@ def _failed(error: BaseException, package: PlayPackage, main: str) -> PlayInvali
     return refusal(f"{place}the play fails while it is imported: {what}", line)
 
 
-def plain_name(module: str) -> str:
-    """Give the name of a play's module as its author knows it; other names stay as they are."""
-    top, _, name = module.partition(".")
-    return name if top in FINDER.packages and name else module
-
-
 def is_play_module(module: str) -> bool:
     """Whether a module's full name belongs to a play that this process has loaded."""
     return module.partition(".")[0] in FINDER.packages

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from runtime.errors import PlayInvalid, Problem
 
@@ -56,8 +55,3 @@ def listed(names: Iterable[str], word: str = "and") -> str:
     if len(quoted) < 2:
         return "".join(quoted)
     return f"{', '.join(quoted[:-1])} {word} {quoted[-1]}"
-
-
-def without_nothing(known: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a mapping less the entries that say nothing (None)."""
-    return {name: value for name, value in known.items() if value is not None}

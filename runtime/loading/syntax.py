@@ -19,8 +19,6 @@ MAIN_MODULE = "play"
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-OWN_NAMES = (*DEFINITIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-"""Nodes that have a scope of their own."""
 
 
 @dataclass(eq=False)

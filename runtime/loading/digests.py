@@ -34,8 +34,8 @@ OWN_DIGEST = "__step_digest__"
 CONTEXT = ("runtime.context", "Context")
 """The class of ``ctx``: capturing it says nothing about the code. Named, not imported: it lies above."""
 
-TELLING_LIMIT = 100_000
-"""How many values are told before the code counts as undetermined."""
+TELLING_LIMIT = 20_000
+"""How many lists, dicts, functions and the like are told before the code counts as undetermined."""
 
 MEANT_BY_REPR = (bytes, complex, date, time, timedelta, Decimal, range, slice)
 BUILT_IN = (
@@ -67,12 +67,11 @@ class _Telling:
         self._told: dict[int, int] = {}
         self._made: dict[tuple[str, str], None] = {}
         self._count = 0
+        self._tellings: dict[type, Callable[[_Telling, Any], Json]] = {}
 
     def tell(self, value: object) -> Json:
         """Give the JSON that stands for a value. Raises UndeterminedError."""
-        if value is None or (
-            isinstance(value, str | bool | int) and type(value) in (str, bool, int)
-        ):
+        if value is None or type(value) in (str, bool, int):
             return ["is", value]
         if type(value) is float:
             return ["number", repr(value)]
@@ -83,10 +82,12 @@ class _Telling:
             if id(value) in self._told:
                 return ["again", self._told[id(value)]]
             self._told[id(value)] = len(self._told)
-        for kinds, telling in TELLINGS:
-            if isinstance(value, kinds):
-                return telling(self, value)
-        return self._other(value)
+        kind = type(value)
+        if kind not in self._tellings:
+            self._tellings[kind] = next(
+                (telling for kinds, telling in TELLINGS if issubclass(kind, kinds)), _Telling._other
+            )
+        return self._tellings[kind](self, value)
 
     def _list(self, value: list[Any] | tuple[Any, ...]) -> Json:
         return ["list", [self.tell(each) for each in value]]

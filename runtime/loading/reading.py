@@ -43,7 +43,7 @@ from runtime.loading.syntax import (
 )
 from runtime.loading.toolnames import ToolNames
 
-NODE_LIMIT = 200_000
+NODE_LIMIT = 100_000
 """How many expressions are looked at before a play counts as too entangled to be read."""
 
 

@@ -38,6 +38,10 @@ INPUT = {
 }
 
 
+# What is kept of a person, in the order of the columns.
+PERSON = ("first_name", "last_name", "title", "linkedin_url")
+
+
 async def people_of(companies):
     """Give one row per person, with the company's domain beside what is known of the person.
 
@@ -45,7 +49,7 @@ async def people_of(companies):
     """
     async for company in companies:
         for person in company["people"] or []:
-            yield {"domain": company["domain"], **person}
+            yield {"domain": company["domain"], **{name: person[name] for name in PERSON}}
 
 
 async def find_mobile(row, ctx):

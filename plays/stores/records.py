@@ -158,8 +158,10 @@ WITH change AS MATERIALIZED (
     FROM unnest(%(ids)s::bigint[], %(statuses)s::text[], %(data)s::text[], %(cells)s::text[])
         AS c (id, status, data, cells)
     JOIN plays_mapframe AS f ON f.id = c.id >> 32 AND f.run_id = %(run)s
-), old AS MATERIALIZED (
-    SELECT r.id, r.status, r.cells FROM change JOIN plays_rowstate AS r ON r.id = change.id
+), met AS MATERIALIZED (
+    SELECT r.id >> 32 AS frame, r.status AS old_status, r.cells AS old_cells, change.status,
+        change.cells
+    FROM change JOIN plays_rowstate AS r ON r.id = change.id
 ), patched AS (
     UPDATE plays_rowstate AS r
     SET data = r.data || change.data,
@@ -168,23 +170,15 @@ WITH change AS MATERIALIZED (
         sequence = %(sequence)s
     FROM change WHERE r.id = change.id
 ), cell_delta AS MATERIALIZED (
-    SELECT frame, field, status, sum(n) AS n FROM (
-        SELECT old.id >> 32 AS frame, f.key AS field, old.cells -> f.key ->> 'status' AS status,
-            -1 AS n
-        FROM old JOIN change ON change.id = old.id, jsonb_each(change.cells) AS f
-        UNION ALL
-        SELECT old.id >> 32, f.key, f.value ->> 'status', 1
-        FROM old JOIN change ON change.id = old.id, jsonb_each(change.cells) AS f
-    ) AS every
-    WHERE status IS NOT NULL GROUP BY frame, field, status HAVING sum(n) <> 0
+    SELECT met.frame, f.key AS field, s.status, sum(s.n) AS n
+    FROM met, jsonb_each(met.cells) AS f, LATERAL (
+        VALUES (met.old_cells -> f.key ->> 'status', -1), (f.value ->> 'status', 1)
+    ) AS s (status, n)
+    WHERE s.status IS NOT NULL GROUP BY met.frame, f.key, s.status HAVING sum(s.n) <> 0
 ), row_delta AS MATERIALIZED (
-    SELECT frame, status, sum(n) AS n FROM (
-        SELECT old.id >> 32 AS frame, s.status, s.n
-        FROM old JOIN change ON change.id = old.id,
-            LATERAL (VALUES (old.status, -1), (change.status, 1)) AS s (status, n)
-        WHERE change.status IS NOT NULL
-    ) AS every
-    GROUP BY frame, status HAVING sum(n) <> 0
+    SELECT met.frame, s.status, sum(s.n) AS n
+    FROM met, LATERAL (VALUES (met.old_status, -1), (met.status, 1)) AS s (status, n)
+    WHERE met.status IS NOT NULL GROUP BY met.frame, s.status HAVING sum(s.n) <> 0
 )
 UPDATE plays_mapframe AS m
 SET totals = {TOTALS_PLUS}, row_totals = {ROW_TOTALS_PLUS}

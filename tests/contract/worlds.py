@@ -153,7 +153,7 @@ class PostgresWorld:
 
     def __init__(self) -> None:
         self._runs: dict[str, UUID] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._leases: dict[str, asyncio.Task[None]] = {}
         self._pool: Any = None
         self._orm: Any = None
         self.upload_ref = ""
@@ -168,9 +168,8 @@ class PostgresWorld:
         async with open_pool() as world._pool, OrmThread() as world._orm:
             await world._in_thread(world._set_up)
             yield world
-            for task in world._tasks:
-                task.cancel()
-            await asyncio.gather(*world._tasks, return_exceptions=True)
+            for run in list(world._leases):
+                await world._let_go(run)
 
     async def join(
         self,
@@ -183,10 +182,11 @@ class PostgresWorld:
         from plays.stores import PostgresReceipts, PostgresRecords, PostgresRows, RunWriter
         from plays.stores.signals import PostgresSignals
 
+        await self._let_go(run)
         participant = await self._in_thread(lambda: self._claim(run, selection, retry_of))
         writer = RunWriter(self._pool, participant)
         signals = PostgresSignals(participant, participant.run, lease_seconds=30.0)
-        self._tasks.append(asyncio.create_task(signals.keep(), name=f"the lease of {run}"))
+        self._leases[run] = asyncio.create_task(signals.keep(), name=f"the lease of {run}")
 
         class Ports:
             rows = PostgresRows(writer)
@@ -198,6 +198,13 @@ class PostgresWorld:
         ports.signals = signals
         joined: Joined = ports
         return joined
+
+    async def _let_go(self, run: str) -> None:
+        """Renew the lease of this run's participant no more: it is as good as dead."""
+        task = self._leases.pop(run, None)
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def frame(self, run: str, path: str = "map") -> StoredFrame:
         return await self._in_thread(lambda: self._frame(run, path))

@@ -260,6 +260,7 @@ class PostgresWorld:
         self.upload_ref = upload.ref
 
     def _claim(self, run: str, selection: dict[str, Json] | None, retry_of: str | None) -> Any:
+        from django.db.models import F
         from django.db.models.functions import Now
 
         from plays.models import Run, RunParticipant
@@ -274,7 +275,10 @@ class PostgresWorld:
                 retry_of_id=retry_of and self._runs[retry_of],
             )
             self._runs[run] = made.pk
-        RunParticipant.objects.filter(run=self._runs[run]).update(lease_until=Now())
+        # A renewal that was on its way when its task was cancelled may still arrive, so the epoch ends
+        # with the lease: a renewal of an older epoch changes nothing.
+        dead = RunParticipant.objects.filter(run=self._runs[run])
+        dead.update(lease_until=Now(), epoch=F("epoch") + 1)
         participant = run_claim(self._runs[run], "test")
         assert participant is not None
         return participant

@@ -245,6 +245,21 @@ def test_a_list_leaves_large_columns_in_the_database(client: Client, name: str) 
     assert not [query["sql"] for query in asked if heavy.search(query["sql"])]
 
 
+def test_a_call_whose_run_is_gone_is_shown(client: Client, world: World) -> None:
+    call = ToolCall.objects.get()
+    ToolCall.objects.update(run="00000000-0000-4000-8000-000000000000")
+    assert page_of(call) in client.get(list_of("ToolCall")).text
+    assert client.get(page_of(call)).status_code == 200
+    ToolCall.objects.update(run=None)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_hold_nothing_that_the_policy_refuses(client: Client, name: str) -> None:
+    for address in (list_of(name), page_of(first_of(name))):
+        page = client.get(address).text
+        assert not re.search(r"<style|<script(?![^>]*\ssrc=)[^>]*>| on\w+=\"| style=\"", page)
+
+
 def test_the_index_is_grouped_by_what_a_person_looks_for(client: Client) -> None:
     page = client.get(reverse("admin:index")).text
     assert "Deepline administration" in page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
@@ -63,6 +65,22 @@ def test_the_queues_and_their_jobs_are_shown(client: Client, queue: Queue) -> No
         assert client.get(page(name, number)).status_code == 200
     assert client.get(page("job_detail", number, job)).status_code == 200
     assert client.get(page("home_json")).json()["queues"]
+
+
+@pytest.mark.parametrize("name", ["jobs", "finished_jobs", "failed_jobs", "workers"])
+def test_lists_of_jobs_hold_no_script_that_the_policy_refuses(
+    client: Client, queue: Queue, name: str
+) -> None:
+    add_job(queue)
+    html = client.get(page(name, number_of(queue))).text
+    assert not re.search(r"<script(?![^>]*\ssrc=)[^>]*>", html)
+
+
+def test_all_jobs_of_a_list_can_be_chosen(client: Client, queue: Queue) -> None:
+    add_job(queue)
+    html = client.get(page("jobs", number_of(queue))).text
+    assert "admin/js/actions.js" in html
+    assert 'class="action-counter" data-actions-icnt="1"' in html
 
 
 def test_a_worker_is_shown(client: Client, queue: Queue) -> None:

@@ -45,7 +45,8 @@ def connection_parameters() -> dict[str, Any]:
     given = {name: str(value) for name, value in told.items() if value}
     options = dict(database.get("OPTIONS", {}))
     server_options = f"{options.pop('options', '')} {SERVER_OPTIONS}".strip()
-    return {"connect_timeout": CONNECT_SECONDS, **options, **given, "options": server_options}
+    own = {"connect_timeout": CONNECT_SECONDS, "application_name": "deepline stores"}
+    return {**own, **options, **given, "options": server_options}
 
 
 async def prepare_connection(connection: Connection) -> None:

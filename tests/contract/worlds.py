@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 from uuid import UUID, uuid4
 
+import pytest
+
 from runtime.memory import MemoryPorts, VirtualClock
 from runtime.ports import Library, Receipts, Records, Rows, Signals
 
@@ -228,6 +230,46 @@ class PostgresWorld:
 
     async def after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+    async def drop_connections(self) -> None:
+        """Have the server end every other connection to the test database."""
+        from django.db import connection
+
+        def drop() -> None:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                    " AND application_name = 'deepline stores'"
+                )
+
+        await self._in_thread(drop)
+
+    async def expire(self, run: str) -> None:
+        """Let a run's lease run out."""
+        from django.db.models.functions import Now
+
+        from plays.models import RunParticipant
+
+        participants = RunParticipant.objects.filter(run=self._runs[run])
+        await self._in_thread(lambda: participants.update(lease_until=Now()))
+
+    def lose_the_answer_of_the_next_commit(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """Break the connection right after the server has committed; give what was lost so."""
+        import psycopg
+
+        commit = psycopg.AsyncTransaction._exit_gen
+
+        lost: list[str] = []
+
+        def committed_then_gone(transaction: Any, *told: Any) -> Any:
+            monkeypatch.undo()
+            lost.append("the answer")
+            yield from commit(transaction, *told)
+            raise psycopg.OperationalError("the connection is lost")
+
+        monkeypatch.setattr(psycopg.AsyncTransaction, "_exit_gen", committed_then_gone)
+        return lost
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         from django.db import connection

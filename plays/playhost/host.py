@@ -11,7 +11,6 @@ from plays.playhost.process import (
     Channel,
     Say,
     how_it_died,
-    peak_memory,
     play_process,
 )
 from plays.playhost.serving import PortServer
@@ -55,7 +54,7 @@ class PlayDied(Exception):
 class PlayHost:
     """Serves one play process. ``say`` gets what its author prints.
 
-    ``peak_rss`` is the most memory, in bytes, that the process had used when it finished.
+    ``peak_rss`` is the most memory, in bytes, that the process says it has used.
     """
 
     def __init__(self, ticket: Ticket, ports: HostPorts, say: Say) -> None:
@@ -76,7 +75,7 @@ class PlayHost:
             enforcing = asyncio.create_task(self._enforce(channel), name="requests of people")
             try:
                 outcome = await server.serve(self._start(now))
-                self.peak_rss = peak_memory(channel.process)
+                self.peak_rss = server.peak_rss
                 return outcome
             except BadMessage as error:
                 return _failed("BrokenProtocol", f"the play process sent {error}")

@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import signal
 import socket
 import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from deepline_site.home import PROJECT
@@ -115,19 +113,6 @@ def how_it_died(process: Process) -> str:
     if -code == signal.SIGKILL:
         return "it was killed (SIGKILL), which is what happens when the machine is out of memory"
     return f"it was killed by {signal.Signals(-code).name}"
-
-
-def peak_memory(process: Process) -> int:
-    """Give the most memory, in bytes, that a living play process has used; 0 where nobody tells.
-
-    Not from ``getrusage``: on Linux its maximum survives exec and begins with this process' own.
-    """
-    try:
-        status = Path(f"/proc/{process.pid}/status").read_text()
-    except OSError:
-        return 0
-    told = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
-    return int(told[1]) * 1024 if told else 0
 
 
 class _Output:

@@ -25,13 +25,14 @@ MOST_QUESTIONS = 20_000
 
 
 class PortServer:
-    """Answers one play process. ``answered`` counts the commits that it made: its progress."""
+    """Answers one play process. ``commits`` counts those that it made: its progress."""
 
     def __init__(self, ports: Any, channel: Channel) -> None:
         self._ports = ports
         self._channel = channel
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self.commits = 0
+        self.peak_rss = 0
 
     async def serve(self, start: dict[str, Json]) -> RunOutcome:
         """Have the process run, and give what it says at its end.
@@ -53,6 +54,8 @@ class PortServer:
         while True:
             message = await self._next()
             if "finish" in message:
+                told = message.get("peak_rss")
+                self.peak_rss = told if type(told) is int else 0
                 return checked_outcome(message["finish"])
             if "drop" in message:
                 self._drop(message["drop"])

@@ -85,33 +85,33 @@ def _parts(changes: Iterable[RowChange]) -> set[Part]:
 async def _patch_rows(turn: Turn, changes: dict[int, RowChange], text: JsonText) -> None:
     if not changes:
         return
-    number = {"sequence": turn.sequence}
-    cells = [
-        {name: {**cell, **number} for name, cell in change["cells"].items()}
-        for change in changes.values()
+    told = patch_json(turn.sequence, changes.items())
+    await turn.cursor.execute(
+        PATCH,
+        {"run": turn.participant.run, "sequence": turn.sequence, "changes": text(told)},
+    )
+
+
+def patch_json(sequence: int, changes: Iterable[tuple[int, RowChange]]) -> list[dict[str, Json]]:
+    """Give changes by row id as ``PATCH`` reads them, their cells under this sequence."""
+    return [
+        {
+            "id": row,
+            "status": change["status"],
+            "data": change["values"],
+            "cells": {
+                name: {**cell, "sequence": sequence} for name, cell in change["cells"].items()
+            },
+        }
+        for row, change in changes
     ]
-    told = {
-        "run": turn.participant.run,
-        "sequence": turn.sequence,
-        "ids": list(changes),
-        "statuses": [change["status"] for change in changes.values()],
-        "data": [text(change["values"]) for change in changes.values()],
-        "cells": [text(cell) for cell in cells],
-    }
-    await turn.cursor.execute(PATCH, told)
 
 
 async def _store_entries(turn: Turn, group: Group, text: JsonText) -> None:
     entries = {entry["name"]: entry for entry in group["entries"]}
     if not entries:
         return
-    told = {
-        "run": turn.participant.run,
-        "names": list(entries),
-        "frames": [entry["frame"] for entry in entries.values()],
-        "positions": [entry["position"] for entry in entries.values()],
-        "values": [text(entry["value"]) for entry in entries.values()],
-    }
+    told = {"run": turn.participant.run, "entries": text(list(entries.values()))}
     await turn.cursor.execute(_UPSERT_ENTRIES, told)
 
 
@@ -152,11 +152,12 @@ async def _append(turn: Turn, group: Group, text: JsonText) -> None:
         await turn.cursor.execute(_TRIM_TRACE, told)
 
 
+# One document and not arrays of texts: psycopg escapes every text of an array by itself.
 PATCH = f"""
 WITH change AS MATERIALIZED (
-    SELECT c.id, c.status, c.data::jsonb AS data, c.cells::jsonb AS cells
-    FROM unnest(%(ids)s::bigint[], %(statuses)s::text[], %(data)s::text[], %(cells)s::text[])
-        AS c (id, status, data, cells)
+    SELECT c.id, c.status, c.data, c.cells
+    FROM jsonb_to_recordset(%(changes)s::jsonb)
+        AS c (id bigint, status text, data jsonb, cells jsonb)
     JOIN plays_mapframe AS f ON f.id = c.id >> 32 AND f.run_id = %(run)s
 ), met AS MATERIALIZED (
     SELECT r.id >> 32 AS frame, r.status AS old_status, r.cells AS old_cells, change.status,
@@ -199,9 +200,9 @@ WHERE id = %(frame)s AND run_id = %(run)s AND fields <> '[]'
 
 _UPSERT_ENTRIES = """
 INSERT INTO plays_checkpointentry (run_id, name, frame_id, position, value)
-SELECT %(run)s, e.name, e.frame, e.position, e.value::jsonb
-FROM unnest(%(names)s::text[], %(frames)s::bigint[], %(positions)s::int[], %(values)s::text[])
-    AS e (name, frame, position, value)
+SELECT %(run)s, e.name, e.frame, e.position, e.value
+FROM jsonb_to_recordset(%(entries)s::jsonb)
+    AS e (name text, frame bigint, position int, value jsonb)
 WHERE e.frame IS NULL
     OR EXISTS (SELECT 1 FROM plays_mapframe AS f WHERE f.id = e.frame AND f.run_id = %(run)s)
 ON CONFLICT (run_id, name) DO UPDATE SET value = excluded.value

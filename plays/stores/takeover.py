@@ -14,7 +14,8 @@ from django.db import connection
 
 from plays.models.grid import row_id
 from plays.stores.connections import json_text
-from plays.stores.records import PATCH
+from plays.stores.records import PATCH, patch_json
+from runtime.ports import Cell, RowChange
 
 UNFINISHED_CELLS = ("queued", "running", "waiting")
 
@@ -44,22 +45,29 @@ def row_last_touched(run: UUID) -> str:
 def _patch(
     rows: list[tuple[Any, ...]], run: UUID, sequence: int, *, status: str, cell: str
 ) -> dict[str, Any]:
-    state = {"status": cell, "sequence": sequence}
-    cells = [
-        {
-            name: {**known, **state}
-            for name, known in orjson.loads(held).items()
-            if known["status"] in UNFINISHED_CELLS
-        }
-        for _, _, held in rows
+    changes = [
+        (row_id(frame, position), _change(frame, position, orjson.loads(held), (status, cell)))
+        for frame, position, held in rows
     ]
+    told = json_text(patch_json(sequence, changes))
+    return {"run": run, "sequence": sequence, "changes": told}
+
+
+def _change(
+    frame: int, position: int, cells: dict[str, Cell], statuses: tuple[str, str]
+) -> RowChange:
+    status, cell_status = statuses
+    unfinished = {
+        name: Cell(**{**cell, "status": cell_status})
+        for name, cell in cells.items()
+        if cell["status"] in UNFINISHED_CELLS
+    }
     return {
-        "run": run,
-        "sequence": sequence,
-        "ids": [row_id(frame, position) for frame, position, _ in rows],
-        "statuses": [status] * len(rows),
-        "data": ["{}"] * len(rows),
-        "cells": [json_text(changed) for changed in cells],
+        "frame": frame,
+        "position": position,
+        "status": status,
+        "values": {},
+        "cells": unfinished,
     }
 
 

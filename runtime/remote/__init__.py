@@ -4,12 +4,12 @@ The process is trusted with nothing. It knows no database, key or token; all tha
 ask the host, which checks every message. What travels is described in ``runtime.ports``; frames
 are those of ``runtime.wire``:
 
-    host -> process   {"start": {"form", "source", "input", "now"}}              once, first
-    process -> host   {"id", "port", "method", "args": [...]}                    any number, at
-    once process -> host   {"drop": id}                                               nobody waits
-    for it any more host -> process   {"id", "ok": value} or {"id", "error": {"kind", "message"}}
-    in any order process -> host   {"finish": RunOutcome}                                     once,
-    last
+    host -> process   {"start": {"form", "source", "input", "now"}}      once, first
+    process -> host   {"id", "port", "method", "args": [...]}            any number, at once
+    process -> host   {"drop": id}                                       nobody waits for it now
+    host -> process   {"id", "ok": value}                                in any order
+                      {"id", "error": {"kind", "message"}}
+    process -> host   {"finish": RunOutcome, "peak_rss": bytes}          once, last
 """
 
 from runtime.remote.pipe import Pipe

@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import re
+import resource
 import socket
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from runtime.engine import Engine, RunForm, RunOutcome
@@ -43,7 +46,7 @@ async def _serve(connection: socket.socket) -> None:
     running = asyncio.create_task(_outcome(pipe, start), name="the run")
     await asyncio.wait({listening, running}, return_when=asyncio.FIRST_COMPLETED)
     if running.done():
-        await pipe.finish(running.result().to_json())
+        await pipe.finish(running.result().to_json(), peak_memory())
 
 
 async def _outcome(pipe: Pipe, start: Mapping[str, Json]) -> RunOutcome:
@@ -61,6 +64,22 @@ async def _outcome(pipe: Pipe, start: Mapping[str, Json]) -> RunOutcome:
         raise
     except HostFailed as error:
         return RunOutcome(RunStatus.FAILED, error=describe(error))
+
+
+def peak_memory() -> int:
+    """Give the most memory, in bytes, that this process has used.
+
+    Where Linux tells, from there: ``getrusage`` begins with the memory of the process that forked
+    it.
+    """
+    try:
+        told = re.search(r"^VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    except OSError:
+        told = None
+    if told is not None:
+        return int(told[1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def load_source(source: Mapping[str, Json]) -> tuple[Play, Any]:

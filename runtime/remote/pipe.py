@@ -49,9 +49,9 @@ class Pipe:
         finally:
             del self._waiting[number]
 
-    async def finish(self, outcome: dict[str, Json]) -> None:
-        """Tell the host how the run ended. Raises HostGone."""
-        await self._send({"finish": outcome})
+    async def finish(self, outcome: dict[str, Json], peak_rss: int) -> None:
+        """Tell the host how the run ended, and how many bytes it took at most. Raises HostGone."""
+        await self._send({"finish": outcome, "peak_rss": peak_rss})
 
     async def listen(self) -> None:
         """Give each answer to who waits for it, until the host is gone; everybody is told then."""

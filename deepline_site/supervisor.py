@@ -27,6 +27,7 @@ LONGEST_PAUSE_SECONDS = 30.0
 HEALTHY_SECONDS = 60.0
 STOP_SECONDS = 10.0
 LAST_WORDS_SECONDS = 1.0
+TEND_SECONDS = 2.0
 LOOK_SECONDS = 0.05
 LINE_LIMIT = 1024 * 1024
 
@@ -49,11 +50,17 @@ async def start_program(program: Program) -> Process:
 
 
 class Supervisor:
-    """Runs programs; `say` gets every line that they print, and what happens to them."""
+    """Runs programs; `say` gets every line that they print, and what happens to them.
 
-    def __init__(self, programs: Sequence[Program], say: Say) -> None:
+    `tend` is called in a thread every few seconds, for what must be looked after besides.
+    """
+
+    def __init__(
+        self, programs: Sequence[Program], say: Say, tend: Callable[[], None] = lambda: None
+    ) -> None:
         self._programs = programs
         self._say = say
+        self._tend = tend
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -71,6 +78,7 @@ class Supervisor:
         async with asyncio.TaskGroup() as group:
             for program in self._programs:
                 group.create_task(self._keep_running(program), name=program.name)
+            group.create_task(self._keep_tending(), name="tending")
             if await self._or_stop(self._all_ready()):
                 when_ready()
 
@@ -86,6 +94,10 @@ class Supervisor:
             self._say(f"{program.name} ended ({_how(status)}); starting it again in {pause:g} s")
             await self._or_stop(asyncio.sleep(pause))
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+
+    async def _keep_tending(self) -> None:
+        while await self._or_stop(asyncio.sleep(TEND_SECONDS)):
+            await asyncio.to_thread(self._tend)
 
     async def _run_once(self, program: Program) -> int:
         """Run a program until it ends by itself or we stop; return its exit status."""

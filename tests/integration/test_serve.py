@@ -131,6 +131,13 @@ def test_one_home_is_served_once_and_heals_itself(home: Home, tmp_path: Path) ->
         while not _answers(url):
             time.sleep(LOOK_SECONDS)
 
+        for server in embedded.status(home):
+            assert server.pid is not None
+            psutil.Process(server.pid).kill()
+        served.wait_for(re.compile(r"(ended; starting again)"))
+        while not (_has_servers(home) and _answers(url)):
+            time.sleep(LOOK_SECONDS)
+
         children = served.children()
         served.end(signal.SIGKILL)
         wait_until_gone(children)
@@ -139,6 +146,10 @@ def test_one_home_is_served_once_and_heals_itself(home: Home, tmp_path: Path) ->
         stack.callback(again.process.kill)
         again.wait_for(READY)
         assert again.end(signal.SIGINT) == 0
+
+
+def _has_servers(home: Home) -> bool:
+    return all(server.pid is not None for server in embedded.status(home))
 
 
 def _answers(url: str) -> bool:

@@ -48,8 +48,21 @@ class Command(BaseCommand):
             home.write_product(product)
             self._say(f"Deepline runs at {product.web_url} (Ctrl-C stops it)")
 
-        supervisor = Supervisor(product_programs(product), self._say)
+        supervisor = Supervisor(
+            product_programs(product), self._say, lambda: self._mend_servers(home)
+        )
         asyncio.run(supervisor.run(tell_address))
+
+    def _mend_servers(self, home: Home) -> None:
+        """Start an embedded server again that was killed; programs and runs wait for it meanwhile."""
+        dead = [server.name for server in embedded.status(home) if server.pid is None]
+        if not dead:
+            return
+        self._say(f"{' and '.join(dead)} ended; starting again")
+        try:
+            embedded.start(home)
+        except embedded.ServicesError as error:
+            self._say(str(error))
 
     def _say(self, line: str) -> None:
         self.stdout.write(line)

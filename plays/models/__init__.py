@@ -6,6 +6,7 @@ from plays.models.gateway import GovernanceProfile, ToolCall, ToolPolicy
 from plays.models.grid import LoadingRow, MapFrame, RowState, RowStatus, row_id
 from plays.models.play import Play, Revision
 from plays.models.run import (
+    ChildUsage,
     LogLine,
     Run,
     RunParticipant,
@@ -19,6 +20,7 @@ from plays.models.upload import Upload, UploadChunk
 __all__ = [
     "Boundary",
     "CheckpointEntry",
+    "ChildUsage",
     "GovernanceProfile",
     "LoadingRow",
     "LogLine",

@@ -25,8 +25,8 @@ class ToolCall(models.Model):
         IN_DOUBT = "in_doubt", "in doubt"
 
     key = models.CharField(max_length=64, primary_key=True)
-    # No constraints in the database: they cost a lock on the run's row for every call, and that row is
-    # written with each commit of cells.
+    # No constraints in the database: they cost a lock on the run's row for every call, and that
+    # row is written with each commit of cells.
     workspace = models.ForeignKey(
         Workspace, on_delete=models.CASCADE, related_name="tool_calls", db_constraint=False
     )

@@ -150,6 +150,24 @@ class RunUsage(models.Model):
         verbose_name = verbose_name_plural = "usage"
 
 
+class ChildUsage(models.Model):
+    """How many child plays one play of a root run's tree has called; claims of receipts count them.
+
+    ``parent`` is the durable place of the play that calls.
+    """
+
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="child_usage", db_index=False
+    )
+    parent = models.TextField()
+    play_calls = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "parent"], name="one_count_of_a_parent"),
+        ]
+
+
 class LogLine(models.Model):
     """One line of a run's log, bounded per run by the writer."""
 

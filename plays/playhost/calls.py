@@ -93,22 +93,22 @@ class GatewayCalls:
         return call_key(self._ticket.workspace, spec, version, name, member["input"])
 
     def _request(self, spec: ToolSpec, members: list[Member], keys: list[str]) -> httpx.Request:
+        oldest = self._ticket.oldest_answer(members[0].get("stale_after_seconds"))
+        body: dict[str, Json] = {"fresh_after": oldest.isoformat()} if oldest else {}
         if len(members) == 1:
             headers = {**self._headers, "idempotency-key": keys[0]}
             if members[0]["waterfall"]:
                 headers["x-deepline-waterfall"] = "1"
-            return self._post(spec.id, headers, members[0]["input"])
+            return self._post(spec.id, headers, body | {"payload": members[0]["input"]})
         assert spec.batch is not None
         requests = [
             {"key": key, "input": member["input"], "waterfall": member["waterfall"]}
             for key, member in zip(keys, members, strict=True)
         ]
-        return self._post(spec.batch.operation, self._headers, {"requests": requests})
+        body["payload"] = {"requests": requests}
+        return self._post(spec.batch.operation, self._headers, body)
 
-    def _post(self, name: str, headers: Mapping[str, str], payload: Json) -> httpx.Request:
-        body = {"payload": payload}
-        if self._ticket.fresh_after:
-            body["fresh_after"] = self._ticket.fresh_after
+    def _post(self, name: str, headers: Mapping[str, str], body: Json) -> httpx.Request:
         return self._client.build_request(
             "POST", f"/api/v2/integrations/{name}/execute", headers=headers, content=dumps(body)
         )

@@ -7,7 +7,7 @@ on a message.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -106,10 +106,16 @@ class Boundary(TypedDict):
     form: Json
 
 
+class ChildCall(TypedDict):
+    play: Title
+    parent: Name
+
+
 class Member(TypedDict):
     name: Text
     input: Object
     waterfall: bool
+    stale_after_seconds: NotRequired[Annotated[float, Field(ge=0)]]
 
 
 Ids = Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=1_000)]
@@ -122,7 +128,7 @@ _ARGUMENTS: dict[tuple[str, str], Any] = {
     ("rows", "claim"): tuple[FrameId, Many],
     ("rows", "read_page"): tuple[FrameId, Annotated[int, Field(ge=-1, lt=2**31)], Many],
     ("records", "commit"): tuple[Group],
-    ("receipts", "claim"): tuple[Name, Annotated[str, Field(max_length=64)]],
+    ("receipts", "claim"): tuple[Name, Annotated[str, Field(max_length=64)], ChildCall | None],
     ("receipts", "complete"): tuple[Name, Json],
     ("receipts", "fail"): tuple[Name, Object],
     ("receipts", "wait"): tuple[Boundary],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +21,7 @@ class Ticket:
     """One epoch of one run.
 
     ``form`` (``RunForm.to_json``), ``source`` and ``input`` go to the play process; ``token`` and
-    ``workspace`` never do. ``fresh_after`` is ISO 8601 or "".
+    ``workspace`` never do. Answers from before ``fresh_after`` are too old for the whole run.
     """
 
     participant: Participant
@@ -29,8 +30,16 @@ class Ticket:
     form: dict[str, Json]
     source: dict[str, Json]
     input: dict[str, Json]
-    fresh_after: str
+    started_at: datetime
+    fresh_after: datetime | None
     token: str = field(repr=False)
+
+    def oldest_answer(self, stale_after_seconds: float | None) -> datetime | None:
+        """Give the moment before which answers are too old for a call; None: none is."""
+        moments = [self.fresh_after]
+        if stale_after_seconds is not None:
+            moments.append(self.started_at - timedelta(seconds=stale_after_seconds))
+        return max((moment for moment in moments if moment is not None), default=None)
 
 
 def ticket_of(participant: Participant) -> Ticket:
@@ -51,6 +60,7 @@ def ticket_of(participant: Participant) -> Ticket:
         form=form.to_json(),
         source=source_json(run.revision),
         input=run.input,
-        fresh_after=run.fresh_after.isoformat() if run.fresh_after else "",
+        started_at=run.started_at or run.created_at,
+        fresh_after=run.fresh_after,
         token=tokens.issue(str(run.pk), participant.epoch),
     )

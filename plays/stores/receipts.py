@@ -11,11 +11,19 @@ from uuid import UUID
 
 from plays.stores.connections import json_text
 from plays.stores.fencing import RunWriter, Turn
+from runtime.childlimits import ChildCounts, refusal
 from runtime.errors import HostFailed
-from runtime.ports import Boundary, BoundaryState, ReceiptState
+from runtime.ports import Boundary, BoundaryState, ChildCall, ReceiptState
 from runtime.values import sanitise
 
 Json = Any
+
+
+_NOTHING: tuple[Any, ...] = (0, 0, 0, {}, 0)
+
+
+class _UsedUp(Exception):
+    """A limit on child plays forbids another one; ``str()`` is the sentence for a person."""
 
 
 class PostgresReceipts:
@@ -25,18 +33,36 @@ class PostgresReceipts:
         self._writer = writer
         self._root = root
 
-    async def claim(self, name: str, input_digest: str) -> ReceiptState:
+    async def claim(
+        self, name: str, input_digest: str, child: ChildCall | None = None
+    ) -> ReceiptState:
         told = self._told(name) | {"digest": input_digest}
 
         async def write(turn: Turn) -> ReceiptState:
             await turn.number()
             await turn.cursor.execute(_CLAIM, told)
-            if await turn.cursor.fetchone():
+            if claimed := await turn.cursor.fetchone():
+                if child is not None and claimed[0]:
+                    await self._reserve(turn, child)
                 return {"state": "claimed", "output": None, "error": ""}
             await turn.cursor.execute(_FIND, told)
             return _answer(name, input_digest, await turn.cursor.fetchone())
 
-        return await self._writer.write(write)
+        try:
+            return await self._writer.write(write)
+        except _UsedUp as error:
+            return {"state": "limit", "output": None, "error": str(error)}
+
+    async def _reserve(self, turn: Turn, child: ChildCall) -> None:
+        """Count a child play. Raises _UsedUp, with which the claim is undone too."""
+        told = {"run": self._root, "parent": sanitise(child["parent"])[0]}
+        await turn.cursor.execute(_CHILDREN, told)
+        calls, descendants, of_parent, limits, rows = await turn.cursor.fetchone() or _NOTHING
+        counts = ChildCounts(calls, of_parent, descendants)
+        if sentence := refusal(counts, limits, rows=rows, play=child["play"]):
+            raise _UsedUp(sentence)
+        await turn.cursor.execute(_COUNT_CHILD, told)
+        await turn.cursor.execute(_COUNT_OF_PARENT, told)
 
     async def complete(self, name: str, output: Json) -> None:
         await self._finish(_COMPLETE, self._told(name) | {"output": json_text(output)})
@@ -98,7 +124,25 @@ ON CONFLICT (run_id, name) DO UPDATE SET
     input_digest = excluded.input_digest, status = 'claimed', epoch = excluded.epoch,
     error = NULL, claimed_at = now(), finished_at = NULL
 WHERE r.status = 'failed' OR (r.status = 'claimed' AND r.epoch <> excluded.epoch)
-RETURNING 1
+RETURNING xmax = 0 AS is_new
+"""
+
+_CHILDREN = """
+SELECT u.play_calls, u.descendants, coalesce(c.play_calls, 0), r.limits,
+    coalesce((r.counters ->> 'rows')::bigint, 0)
+FROM plays_runusage AS u JOIN plays_run AS r ON r.id = u.run_id
+LEFT JOIN plays_childusage AS c ON c.run_id = u.run_id AND c.parent = %(parent)s
+WHERE u.run_id = %(run)s FOR UPDATE OF u
+"""
+
+_COUNT_CHILD = """
+UPDATE plays_runusage SET play_calls = play_calls + 1, descendants = descendants + 1
+WHERE run_id = %(run)s
+"""
+
+_COUNT_OF_PARENT = """
+INSERT INTO plays_childusage AS c (run_id, parent, play_calls) VALUES (%(run)s, %(parent)s, 1)
+ON CONFLICT (run_id, parent) DO UPDATE SET play_calls = c.play_calls + 1
 """
 
 _FIND = """

@@ -13,7 +13,7 @@ from plays.models.grid import row_id
 from plays.stores.connections import JsonText, json_text
 from plays.stores.fencing import RunWriter, Turn
 from plays.stores.sealing import seal
-from plays.stores.totals import ROW_TOTALS_PLUS
+from plays.stores.totals import ROW_TOTALS_PLUS, settled_rows
 from runtime.errors import HostFailed
 from runtime.ports import ClaimedRow, FrameForm, NewRow, OpenFrame, Sealed, StoredRow
 from runtime.values import sanitise
@@ -33,10 +33,13 @@ class PostgresRows:
             await turn.number()
             await turn.cursor.execute(_OPEN, {**_frame_columns(frame), "run": self._run})
             await turn.cursor.execute(_FIND, {"run": self._run, "path": frame["path"]})
-            found, is_sealed, total = await turn.cursor.fetchone() or (0, False, 0)
+            found, is_sealed, total, row_totals = await turn.cursor.fetchone() or (0, False, 0, {})
             if not is_sealed:
                 await turn.cursor.execute(_EMPTY, _ids(found))
-            return {"frame": found, "sealed": is_sealed, "total": total}
+            opened: OpenFrame = {"frame": found, "sealed": is_sealed, "total": total}
+            if is_sealed and (settled := settled_rows(row_totals)):
+                opened["settled"] = settled
+            return opened
 
         return await self._writer.write(write)
 
@@ -123,7 +126,10 @@ ON CONFLICT (run_id, path) DO UPDATE SET
 WHERE NOT plays_mapframe.is_sealed
 """
 
-_FIND = "SELECT id, is_sealed, total FROM plays_mapframe WHERE run_id = %(run)s AND path = %(path)s"
+_FIND = """
+SELECT id, is_sealed, total, row_totals FROM plays_mapframe
+WHERE run_id = %(run)s AND path = %(path)s
+"""
 
 _EMPTY = "DELETE FROM plays_loadingrow WHERE id >= %(first)s AND id < %(end)s"
 

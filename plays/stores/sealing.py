@@ -15,6 +15,7 @@ from typing import Any
 from plays.models.grid import row_id
 from plays.stores.fencing import Turn
 from plays.stores.known import find_earlier_rows, take_over
+from plays.stores.totals import settled_rows
 from runtime.errors import HostFailed
 from runtime.ports import FieldForm, Sealed
 
@@ -29,13 +30,14 @@ class _Frame:
     is_explicit: bool
     is_sealed: bool
     total: int
+    row_totals: dict[str, int]
 
 
 async def seal(turn: Turn, frame: int) -> Sealed:
     """Seal a frame of the writer's run; what ``runtime.ports.Rows.seal`` promises."""
     found = await _find(turn, frame)
     if found.is_sealed:
-        return {"total": found.total, "duplicate_keys": 0, "duplicates": []}
+        return _sealed(found.total, found.row_totals)
     told = {
         "run": turn.participant.run,
         "frame": frame,
@@ -51,7 +53,14 @@ async def seal(turn: Turn, frame: int) -> Sealed:
     total = await _move(turn, found, told)
     await turn.number({"rows": total})
     await turn.cursor.execute(_EMPTY, told)
-    return {"total": total, "duplicate_keys": 0, "duplicates": []}
+    return _sealed(total, (await _find(turn, frame)).row_totals)
+
+
+def _sealed(total: int, row_totals: dict[str, int]) -> Sealed:
+    sealed: Sealed = {"total": total, "duplicate_keys": 0, "duplicates": []}
+    if settled := settled_rows(row_totals):
+        sealed["settled"] = settled
+    return sealed
 
 
 async def _find(turn: Turn, frame: int) -> _Frame:
@@ -89,7 +98,7 @@ async def _move(turn: Turn, frame: _Frame, told: dict[str, Any]) -> int:
 
 
 _FIND = """
-SELECT id, fields, explicit, is_sealed, total FROM plays_mapframe
+SELECT id, fields, explicit, is_sealed, total, row_totals FROM plays_mapframe
 WHERE id = %(frame)s AND run_id = %(run)s
 """
 

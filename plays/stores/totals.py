@@ -7,6 +7,16 @@ the lock of the run's row, so they always add up. Each fragment is an expression
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+SETTLED = ("completed", "failed", "cancelled")
+
+
+def settled_rows(row_totals: Mapping[str, int]) -> dict[str, int]:
+    """Give the counts of rows that are over; statuses without a row are left out."""
+    return {status: row_totals[status] for status in SETTLED if row_totals.get(status)}
+
+
 ROW_TOTALS_PLUS = """
     coalesce((
         SELECT jsonb_object_agg(status, n) FROM (

@@ -111,7 +111,8 @@ class MemoryBoundary:
 class MemoryRun:
     """Everything recorded of one run. ``selection`` makes a retry, as ``Run.selection`` does.
 
-    ``limits`` on child plays hold for its tree; ``children`` counts them by the place of their parent.
+    ``limits`` on child plays hold for its tree; ``children`` counts them by the place of their
+    parent.
     """
 
     id: str

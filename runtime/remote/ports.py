@@ -8,6 +8,7 @@ from runtime.memory.clock import SystemClock
 from runtime.ports import (
     Boundary,
     BoundaryState,
+    ChildCall,
     ClaimedRow,
     FrameForm,
     Group,
@@ -62,8 +63,11 @@ class RemoteReceipts:
     def __init__(self, pipe: Pipe) -> None:
         self._pipe = pipe
 
-    async def claim(self, name: str, input_digest: str) -> ReceiptState:
-        return cast("ReceiptState", await self._pipe.ask("receipts", "claim", name, input_digest))
+    async def claim(
+        self, name: str, input_digest: str, child: ChildCall | None = None
+    ) -> ReceiptState:
+        receipt = await self._pipe.ask("receipts", "claim", name, input_digest, child)
+        return cast("ReceiptState", receipt)
 
     async def complete(self, name: str, output: Json) -> None:
         await self._pipe.ask("receipts", "complete", name, output)

@@ -198,6 +198,14 @@ async def test_retrying_what_failed_runs_failed_and_unfinished_rows_only(world: 
     assert stored.adds_up()
 
 
+async def test_sealing_a_retry_tells_how_many_rows_are_over_already(world: World) -> None:
+    await first_run(world)
+    ports = await world.join("retry", selection={"rows": "failed"}, retry_of="first")
+    opened = await ports.rows.open_map(frame_form(EMAIL, VERDICT))
+    await ports.rows.add_page(opened["frame"], new_rows("a", "b", "c"))
+    assert (await ports.rows.seal(opened["frame"]))["settled"] == {"completed": 2}
+
+
 async def test_retrying_everything_takes_nothing_over(world: World) -> None:
     await first_run(world)
     ports = await world.join("retry", selection={"rows": "all", "fields": None}, retry_of="first")

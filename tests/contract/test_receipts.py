@@ -7,10 +7,15 @@ import asyncio
 import pytest
 
 from runtime.errors import HostFailed
-from runtime.ports import Boundary
+from runtime.ports import Boundary, ChildCall
+from tests.contract.test_rows import loaded
 from tests.contract.worlds import World
 
 CLAIMED = {"state": "claimed", "output": None, "error": ""}
+
+
+LIMITS = {"max_play_calls_per_row": 0, "max_child_play_calls_per_row": 0}
+CHILD: ChildCall = {"play": "child", "parent": "find"}
 
 
 def boundary(name: str, seconds: float, event: str | None = None) -> Boundary:
@@ -66,6 +71,58 @@ async def test_work_of_a_dead_participant_is_claimed_by_the_next(world: World) -
         await first.receipts.complete("fetch", 1)
     await second.receipts.complete("fetch", 2)
     assert (await second.receipts.claim("fetch", "d"))["output"] == 2
+
+
+async def test_a_claimed_child_play_counts_once_however_often_it_is_claimed(world: World) -> None:
+    ports = await world.join()
+    await world.limit("one", max_play_call_count=1, **LIMITS)
+    assert await ports.receipts.claim("child-1", "d", CHILD) == CLAIMED
+    await ports.receipts.fail("child-1", {"type": "ChildFailed", "message": "m"})
+    again = await world.join()
+    assert await again.receipts.claim("child-1", "d", CHILD) == CLAIMED
+
+
+@pytest.mark.parametrize(
+    ("limit", "others"),
+    [
+        ("max_play_call_count", {}),
+        ("max_descendants", {"max_descendants_per_row": 0}),
+        ("max_child_play_calls_per_parent", {}),
+    ],
+)
+async def test_a_used_up_limit_refuses_a_child_and_counts_nothing(
+    world: World, limit: str, others: dict[str, int]
+) -> None:
+    ports = await world.join()
+    await world.limit("one", **{limit: 2}, **LIMITS, **others)
+    for name in ("child-1", "child-2"):
+        assert await ports.receipts.claim(name, "d", CHILD) == CLAIMED
+    for _ in range(2):
+        refused = await ports.receipts.claim("child-3", "d", CHILD)
+        assert refused["state"] == "limit"
+        assert f"the limit {limit} (2 " in refused["error"]
+        assert "'child'" in refused["error"]
+    await world.limit("one", **{limit: 3}, **LIMITS, **others)
+    assert await ports.receipts.claim("child-3", "d", CHILD) == CLAIMED
+
+
+async def test_the_limit_of_a_parent_is_its_own(world: World) -> None:
+    ports = await world.join()
+    await world.limit("one", max_child_play_calls_per_parent=1, **LIMITS)
+    other: ChildCall = {"play": "child", "parent": "find/play/child"}
+    assert await ports.receipts.claim("child-1", "d", CHILD) == CLAIMED
+    assert await ports.receipts.claim("child-2", "d", other) == CLAIMED
+    assert (await ports.receipts.claim("child-3", "d", CHILD))["state"] == "limit"
+
+
+async def test_limits_on_children_grow_with_the_rows_of_the_run(world: World) -> None:
+    ports = await world.join()
+    await world.limit("one", max_play_call_count=0, max_play_calls_per_row=1)
+    assert (await ports.receipts.claim("child-1", "d", CHILD))["state"] == "limit"
+    await loaded(ports, "a", "b")
+    for name in ("child-1", "child-2"):
+        assert await ports.receipts.claim(name, "d", CHILD) == CLAIMED
+    assert (await ports.receipts.claim("child-3", "d", CHILD))["state"] == "limit"
 
 
 async def test_a_boundarys_deadline_never_moves(world: World) -> None:

@@ -126,6 +126,15 @@ async def test_a_sealed_frame_keeps_its_rows(world: World) -> None:
     assert again == {"frame": frame, "sealed": True, "total": 2}
 
 
+async def test_frames_tell_how_many_rows_are_over(world: World) -> None:
+    first = await world.join()
+    frame = await loaded(first, "a", "b", "c")
+    await first.rows.claim(frame, 3)
+    await first.records.commit(group(change(frame, 0, "completed"), change(frame, 1, "failed")))
+    opened = await (await world.join()).rows.open_map(frame_form())
+    assert opened["settled"] == {"completed": 1, "failed": 1}
+
+
 async def test_rows_of_a_dead_participant_are_pending_again(world: World) -> None:
     first = await world.join()
     frame = await loaded(first, "a", "b", "c")

@@ -85,6 +85,9 @@ class World(Protocol):
 
     async def ask(self, run: str, what: str) -> None: ...
 
+    async def limit(self, run: str, **limits: int) -> None:
+        """Set limits of a run that has joined."""
+
     async def deliver(self, run: str, event: str, payload: Json) -> None: ...
 
     async def after(self, seconds: float) -> None:
@@ -142,6 +145,9 @@ class MemoryWorld:
 
     async def ask(self, run: str, what: str) -> None:
         self._joined[run].signals.request(what)
+
+    async def limit(self, run: str, **limits: int) -> None:
+        self.ports.store.run(run).limits.update(limits)
 
     async def deliver(self, run: str, event: str, payload: Json) -> None:
         self._joined[run].signals.deliver(event, payload)
@@ -218,6 +224,12 @@ class PostgresWorld:
         from plays.models import Run
 
         await self._in_thread(lambda: Run.objects.get(pk=self._runs[run]).request(what))
+
+    async def limit(self, run: str, **limits: int) -> None:
+        from plays.models import Run
+
+        chosen = Run.objects.filter(pk=self._runs[run])
+        await self._in_thread(lambda: chosen.update(limits=limits))
 
     async def deliver(self, run: str, event: str, payload: Json) -> None:
         from django.db.models.functions import Now
@@ -305,7 +317,7 @@ class PostgresWorld:
         from django.db.models import F
         from django.db.models.functions import Now
 
-        from plays.models import Run, RunParticipant
+        from plays.models import Run, RunParticipant, RunUsage
         from plays.services.leases import run_claim
 
         if run not in self._runs:
@@ -316,6 +328,7 @@ class PostgresWorld:
                 selection=selection or {},
                 retry_of_id=retry_of and self._runs[retry_of],
             )
+            RunUsage.objects.create(run=made)
             self._runs[run] = made.pk
         # A renewal that was on its way when its task was cancelled may still arrive, so the epoch ends
         # with the lease: a renewal of an older epoch changes nothing.

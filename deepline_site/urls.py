@@ -1,4 +1,4 @@
-"""The site's addresses: Django's admin, RQ's pages inside it, and everything of `plays`."""
+"""The site's addresses: Django's admin, and everything of `plays`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from django.contrib import admin
 from django.urls import include, path
 
 urlpatterns = [
-    path("admin/rq/", include("django_rq.urls")),
     path("admin/", admin.site.urls),
     path("", include("plays.urls")),
 ]

@@ -95,5 +95,4 @@ class RevisionAdmin(ChangingAdmin):
 
     @admin.display(description="text")
     def text(self, revision: Revision) -> SafeString:
-        is_bundle = revision.format == Revision.Format.BUNDLE
-        return highlighted(revision.filename, bytes(revision.source), is_bundle=is_bundle)
+        return highlighted(revision.filename, bytes(revision.source))

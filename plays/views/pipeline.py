@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from plays.views.highlighting import line_anchor
+from plays.highlighting import line_anchor
 
 Node = Mapping[str, Any]
 

@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_POST
 
+from plays.highlighting import placed, source_files, source_text
 from plays.models import Play, Revision, Role
 from plays.selectors.access import may, play_for_user, require_role
 from plays.selectors.plays import (
@@ -26,7 +27,6 @@ from plays.services.refusals import Refused
 from plays.services.revisions import SOURCE_LIMIT, revision_publish, revision_set_live
 from plays.services.samples import samples_load
 from plays.views.failures import refusal
-from plays.views.highlighting import placed, source_files, source_text
 from plays.views.pipeline import picture
 from plays.views.workspace import workspace_required
 from runtime.errors import PlayInvalid

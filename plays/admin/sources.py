@@ -10,9 +10,10 @@ from plays.highlighting import FILE_LIMIT, SourceFile, source_files
 
 def highlighted(filename: str, source: bytes) -> SafeString:
     """Give the source as HTML with line numbers; the files of a bundle follow one another."""
-    return format_html_join(
-        "", "{}", ((_section(file),) for file in source_files(filename, source))
-    )
+    files = source_files(filename, source)
+    if not files:
+        return format_html("<p>{}</p>", "This bundle cannot be read.")
+    return format_html_join("", "{}", ((_section(file),) for file in files))
 
 
 def _section(file: SourceFile) -> SafeString:

@@ -191,9 +191,14 @@ def test_a_bundle_shows_its_files(client: Client, world: World) -> None:
 
 def test_a_broken_bundle_has_a_page(client: Client, world: World) -> None:
     revision = make_revision(
-        world.play, 2, world.admin, format=Revision.Format.BUNDLE, source=b"PK no archive"
+        world.play,
+        2,
+        world.admin,
+        format=Revision.Format.BUNDLE,
+        filename="broken.zip",
+        source=b"PK no archive",
     )
-    assert "This bundle cannot be read further" in client.get(page_of(revision)).text
+    assert "This bundle cannot be read." in client.get(page_of(revision)).text
 
 
 def test_a_run_leads_to_everything_recorded_of_it(client: Client, world: World) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+import redis
 
 from deepline_site.programs import MANAGE, Program
 from tests.product import LiveProduct, StartProduct
@@ -152,3 +153,29 @@ def test_a_work_horse_may_die_at_any_named_place(start_product: StartProduct, pl
     product.start(Program("worker-2", (*MANAGE, "worker"), gateway))
     ended(run)
     assert_undisturbed(product, run)
+
+
+def test_an_emptied_queue_loses_no_run(start_product: StartProduct, valkey: redis.Redis) -> None:
+    from tests.integration.host_runs import QUICK, ended, start_run
+
+    product = start_product(only=("gateway",), SANDBOX_LATENCY_MS="20", **QUICK)
+    run = start_run(20)
+    valkey.flushdb()
+    worker = (*MANAGE, "worker")
+    product.start(Program("worker-1", worker, {"DEEPLINE_GATEWAY_URL": product.gateway_url}))
+    assert ended(run).status == "completed"
+
+
+def test_a_restarted_gateway_is_waited_for(product: LiveProduct) -> None:
+    from tests.integration.host_runs import ended, is_under_way, output, start_run, until
+
+    run = start_run(ROWS)
+    until(lambda: is_under_way(run), "the run to be under way")
+    product.gateway.kill()
+    waits = run.log_lines.filter(text__contains="the gateway does not answer")
+    until(waits.exists, "the log to tell that the gateway is away")
+    product.start(product.gateway.program)
+    ended(run)
+    assert run.status == "completed"
+    assert run.log_lines.filter(text="the gateway answers again").exists()
+    assert output(run) == output(ended(start_run(ROWS, workspace="Calm")))

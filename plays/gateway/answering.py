@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
-from urllib.parse import unquote
 
 import psycopg
 
@@ -25,6 +25,8 @@ from plays.tools.definitions import Failure, Tool
 from plays.tools.policies import Policy, PolicyInvalid
 from plays.tools.wire import Answer, Receive, Scope, body_of
 
+log = logging.getLogger(__name__)
+
 PREFIX, SUFFIX = "/api/v2/integrations/", "/execute"
 BODY_MAX = 32 * 1024 * 1024
 
@@ -35,6 +37,11 @@ STORE_UNAVAILABLE = Failure(
     retryable=True,
     retry_after=1.0,
     was_sent=False,
+)
+
+
+GATEWAY_FAILED = Failure(
+    "gateway_failed", "internal", "the gateway failed; its log says why", was_sent=False
 )
 
 
@@ -49,7 +56,7 @@ async def execute_answer(gateway: Gateway, scope: Scope, receive: Receive) -> An
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     wants_metadata = headers.get("x-deepline-include-tool-metadata", "").lower() == "true"
     request = Request(uuid.uuid4().hex, wants_metadata)
-    name = unquote(scope["path"][len(PREFIX) : -len(SUFFIX)])
+    name = scope["path"][len(PREFIX) : -len(SUFFIX)]
     try:
         content = await body_of(receive, BODY_MAX)
         if content is None:
@@ -62,6 +69,9 @@ async def execute_answer(gateway: Gateway, scope: Scope, receive: Receive) -> An
         return failure_answer(409, failure, request)
     except psycopg.OperationalError:
         return failure_answer(503, STORE_UNAVAILABLE, request)
+    except Exception:  # (a caller that hears nothing would repeat the request for ever)
+        log.exception("request %s failed", request.id)
+        return failure_answer(500, GATEWAY_FAILED, request)
 
 
 async def _execute(

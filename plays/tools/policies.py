@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plays.models import ToolPolicy, Workspace
-from plays.tools import Catalogue, catalogue
+from plays.models import ToolPolicy
+from plays.tools import catalogue
 from plays.tools.definitions import Tool
 from runtime.tools import ToolSpec
 
@@ -111,16 +111,13 @@ class Policies:
         return tuple(buckets.values())
 
 
-def specs_for(
-    ids: Iterable[str], workspace: Workspace | None = None, tools: Catalogue | None = None
-) -> list[ToolSpec]:
+def specs_for(ids: Iterable[str]) -> list[ToolSpec]:
     """Read the policies and give the specifications of those ids that the catalogue holds, in order.
 
     Uses the ORM, so it blocks. A tool whose policy cannot be understood comes as unusable, with the reason.
-    ``workspace`` is whose credentials count; the providers that there are need none.
     """
     policies = Policies(ToolPolicy.objects.values(*COLUMNS))
-    known = tools or catalogue()
+    known = catalogue()
     return [_spec(policies, tool) for tool_id in ids if (tool := known.tool(tool_id))]
 
 

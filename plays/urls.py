@@ -6,7 +6,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 
 from plays import run_urls
-from plays.views import failures, plays, runs, uploads, workspace
+from plays.views import failures, plays, runs, tools, uploads, workspace
 from plays.views.session import SignIn
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -33,6 +33,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="revision-live",
     ),
     path("runs/", runs.run_list, name="run-list"),
+    path("tools/", tools.tool_list, name="tool-list"),
     path("uploads/", uploads.upload_list, name="upload-list"),
     path("uploads/new/", uploads.upload_create, name="upload-create"),
     path("uploads/<uuid:upload_id>/", uploads.upload_detail, name="upload-detail"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from runtime.events import CellStatus
 from runtime.ports import Cell
 from runtime.recorder import Recorder
@@ -74,9 +76,8 @@ class CellProgress:
 
     def part(self, column: str, status: CellStatus, value: Json = MISSING, **known: Json) -> None:
         """Tell the state of one step of an inline waterfall, shown in a column of its own."""
-        self._recorder.cell(
-            self._row, column, Cell(status=status, part_of=self.field, **known), value
-        )  # type: ignore[typeddict-item]
+        told = {"status": status, "part_of": self.field, **known}
+        self._recorder.cell(self._row, column, cast("Cell", told), value)
 
     def _tell(self, status: CellStatus, spec: ToolSpec) -> None:
         self._row_cell({"status": status, "stage": spec.id, "provider": spec.provider})

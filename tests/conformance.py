@@ -92,9 +92,9 @@ class _Results:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         test = report.nodeid.split("[")[0]
-        if report.when == "call" or report.outcome != "passed":
-            if self.by_test.get(test) != "failed":
-                self.by_test[test] = report.outcome
+        counts = report.when == "call" or report.outcome != "passed"
+        if counts and self.by_test.get(test) != "failed":
+            self.by_test[test] = report.outcome
 
 
 if __name__ == "__main__":

@@ -26,11 +26,18 @@ class Catalogue:
     async def specs(self, tools: Iterable[str]) -> list[ToolSpec]:
         """Give the specifications in order. Raises UnknownTool for the first that there is not."""
         wanted = list(tools)
-        if any(tool not in self._specs for tool in wanted):
-            await self._load(wanted)
+        await self._load(wanted)
         return [self._known(tool) for tool in wanted]
 
+    async def those_known(self, tools: Iterable[str]) -> list[ToolSpec]:
+        """Give the specifications of those tools that there are, in order."""
+        wanted = list(tools)
+        await self._load(wanted)
+        return [spec for tool in wanted if (spec := self._specs[tool])]
+
     async def _load(self, wanted: list[str]) -> None:
+        if all(tool in self._specs for tool in wanted):
+            return
         async with self._lock:
             missing = [tool for tool in wanted if tool not in self._specs]
             if not missing:

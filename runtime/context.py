@@ -124,9 +124,9 @@ class Context:
         """Run another play of the workspace to its end; give what it returns. Raises ChildFailed."""
         return await children.run_play(self, key, play, input)
 
-    async def step(self, key: str, function: Callable[[], Any]) -> Json:
-        """Run ``function()`` once under this name and keep its JSON value."""
-        return await durable.step(self.session, key, function)
+    async def step(self, key: str, fn: Callable[[], Any]) -> Json:
+        """Run ``fn()`` once under this name and keep its JSON value."""
+        return await durable.step(self.session, key, fn)
 
     async def fetch(
         self,

@@ -30,6 +30,7 @@ from runtime.session import RunForm, Session, Standing
 
 CANCEL_TRIES = 20
 CANCEL_WAIT_SECONDS = 1.0
+HARVEST_SECONDS = 1.0
 
 DigestOf = Callable[[Any], str]
 Loader = Callable[[Mapping[str, Json]], tuple[Play, DigestOf]]
@@ -158,12 +159,24 @@ class Engine:
                 await _cancelled(playing)
                 recording.result()
             if not playing.done():
-                await _cancelled(playing)
-                return _stopped(halted.result())
+                return await self._stop(session, playing, halted.result())
             return self._outcome(playing)
         finally:
             halted.cancel()
             await _cancelled(playing)
+
+    async def _stop(self, session: Session, playing: asyncio.Future[Any], stop: Stop) -> RunOutcome:
+        """Stop the play. What is in flight has a moment to come home, so that cells show what was paid."""
+        if stop.reason is not StopReason.LEASE_LOST:
+            harvest = asyncio.ensure_future(session.lanes.harvest())
+            late = asyncio.ensure_future(self._ports.clock.sleep(HARVEST_SECONDS))
+            try:
+                await asyncio.wait({harvest, late, playing}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                harvest.cancel()
+                late.cancel()
+        await _cancelled(playing)
+        return _stopped(stop)
 
     async def _play_function(self, session: Session, run_input: dict[str, Json]) -> Any:
         standing = Standing(self._play.name, durable_name(self._play.name))

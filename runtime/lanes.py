@@ -83,6 +83,7 @@ class Lanes:
         self._median = 0.0
         self._started = clock.now()
         self._is_refused = False
+        self._harvested = asyncio.Event()
         activity.on_idle = self._idle
 
     def statistics(self) -> list[LaneStatistics]:
@@ -129,6 +130,15 @@ class Lanes:
                 lane.waiting.drop(call)
             raise
 
+    async def harvest(self) -> None:
+        """Once the halt is tripped: return when all in flight is answered and every row has its answers.
+
+        That may be never, where a request hangs or an author's code waits outside the engine.
+        """
+        if self._activity.is_idle:
+            self._idle()
+        await self._harvested.wait()
+
     def close(self) -> None:
         """Let go of what is in flight: the gateway finishes it and keeps what was paid for."""
         for task in self._tasks:
@@ -161,11 +171,16 @@ class Lanes:
         return lane
 
     def _idle(self) -> None:
-        if self._permits.in_flight == 0:
-            for lane in self._lanes.values():
-                self._pump(lane, is_idle=True)
+        if self._permits.in_flight > 0:
+            return
+        if self._halt.stop:
+            self._harvested.set()
+        for lane in self._lanes.values():
+            self._pump(lane, is_idle=True)
 
     def _pump(self, lane: Lane, *, is_idle: bool = False) -> None:
+        if self._halt.stop:
+            return  # nothing leaves any more
         now = self._clock.now()
         lane.waiting.mature(now)
         linger = self._linger(lane) if lane.spec.batch else 0.0
@@ -205,7 +220,9 @@ class Lanes:
             self._idle()
 
     def _settle(self, lane: Lane, batch: Sequence[Call], outcomes: Sequence[MemberOutcome]) -> None:
-        for call, told in zip(batch, outcomes, strict=True):
+        # Last first, so that calls which go back do so in turned order: one call that cuts every reply
+        # short cannot hide the same others each time.
+        for call, told in reversed(list(zip(batch, outcomes, strict=True))):
             if told["kind"] == "stopped":
                 self._refused()
             elif (outcome := self._outcome_of(lane, call, told)) is not None:

@@ -38,7 +38,9 @@ async def run_map(session: Session, plan: MapPlan, source: Any, ctx: Any) -> Dat
     """
     fields = [_field(plan, step) for step in plan.steps]
     frame, columns, total = await load_rows(session, plan, [field.form for field in fields], source)
-    session.recorder.log(f"{plan.where}: {total:,} rows, {len(_visible(plan.steps))} fields")
+    session.recorder.log(
+        f"{plan.where}: {_count(total, 'row')}, {_count(len(_visible(plan.steps)), 'field')}"
+    )
     failed = await _Admission(session, plan, fields, frame).run(ctx)
     await session.recorder.committed()
     if failed and plan.on_row_error == "fail":
@@ -59,6 +61,10 @@ def _field(plan: MapPlan, step: Step) -> Field:
         parts=[],
     )
     return Field(step, form, plan.where)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _visible(steps: Sequence[Step]) -> list[str]:

@@ -52,7 +52,7 @@ async def named(
     """
     name = context_key(name, "ctx.waterfall")
     call_input = check_json(given, f"the input of the waterfall {name!r}")
-    specs = await _provider_tools(session, name, providers or DEFAULT_PROVIDERS)
+    specs = await _provider_tools(session, name, providers)
     steps = [
         Asking(
             spec.provider,
@@ -121,16 +121,21 @@ def _tell(step: Asking, status: CellStatus, value: Json = MISSING, **known: Json
         cell.part(step.column, status, value, provider=step.who, **known)
 
 
-async def _provider_tools(session: Session, name: str, providers: Sequence[str]) -> list[ToolSpec]:
+async def _provider_tools(
+    session: Session, name: str, providers: Sequence[str] | None
+) -> list[ToolSpec]:
+    """Give the tools that can be asked. Of the usual providers, those without such a tool are left out."""
+    wanted = providers or DEFAULT_PROVIDERS
     asked = [
         f"{PROVIDER_ALIASES.get(provider, provider)}_{name}"
-        for provider in providers
+        for provider in wanted
         if provider not in session.form.left_out
     ]
-    specs = [spec for spec in await session.catalogue.specs(asked) if not spec.unusable]
+    look_up = session.catalogue.specs if providers else session.catalogue.those_known
+    specs = [spec for spec in await look_up(asked) if not spec.unusable]
     if not specs:
         raise PlayError(
-            f"the waterfall {name!r} has nobody to ask: none of {', '.join(providers)} can be used"
+            f"the waterfall {name!r} has nobody to ask: none of {', '.join(wanted)} can be used"
             " (switched off, without credentials, or left out of this run)"
         )
     return specs

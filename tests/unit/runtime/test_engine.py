@@ -221,3 +221,22 @@ async def test_a_csv_needs_the_reference_of_an_upload(world: Any) -> None:
         return await ctx.csv("/etc/passwd")
 
     assert "needs the reference of an upload" in (await world().run(reading, {})).error["message"]
+
+
+async def test_what_was_in_flight_at_a_stop_is_shown_and_nothing_more_is_sent(
+    world: Any, make_tool: Make
+) -> None:  # case B8
+    async def slow(given: Any) -> MemberOutcome:
+        if given["n"] == "0":
+            return {"kind": "failed", "category": "limit", "message": "the limit is used up"}
+        await here.ports.clock.sleep(0.5)
+        return hit({"email": given["n"]})
+
+    here = world({make_tool("finder"): slow}, rows=[{"n": str(index)} for index in range(40)])
+    outcome = await here.run(finding)
+    assert (outcome.status, outcome.stop_reason) == (RunStatus.PAUSED, "limit")
+    sent = len(here.sent("finder"))
+    assert sent == 31
+    assert here.row_statuses().count("completed") == sent - 1
+    assert here.row_statuses().count("pending") == 40 - (sent - 1)
+    assert here.statuses("email").count("completed") == sent - 1

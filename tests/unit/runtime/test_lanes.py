@@ -281,3 +281,19 @@ async def test_a_large_map_fills_its_batches_although_its_last_rows_trickle_in(
     for name in ("a_email", "verifier"):
         sizes = here.sent(name)
         assert sum(sizes) / (len(sizes) * 100) > 0.95, sizes
+
+
+async def test_a_call_that_cuts_replies_short_fails_alone(world: Any, make_tool: Make) -> None:
+    here = world({make_tool("finder", size=5): echo}, rows=people(5))
+    whole = here.ports.gateway.execute
+
+    async def cut(tool: str, members: list[Any]) -> list[MemberOutcome]:
+        outcomes = await whole(tool, members)
+        names = [member["input"]["name"] for member in members]
+        first = names.index("n1") if "n1" in names else len(names)
+        return outcomes[:first] + [{"kind": "unattempted"}] * (len(names) - first)
+
+    here.ports.gateway.execute = cut
+    await here.run(asking("finder"))
+    assert here.values("finder") == ["n0", None, "n2", "n3", "n4"]
+    assert here.row_statuses() == ["completed", "failed", "completed", "completed", "completed"]

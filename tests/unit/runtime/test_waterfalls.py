@@ -125,6 +125,26 @@ async def test_a_waterfall_with_nobody_to_ask_says_so(world: Any) -> None:
     assert "has nobody to ask" in here.rows()[0].cells["email"]["error"]["message"]
 
 
+async def test_of_the_usual_providers_those_without_the_tool_are_left_out(world: Any) -> None:
+    @play("usual")
+    async def usual(ctx: Context, given: Any) -> Any:
+        table = ctx.map("rows", await ctx.csv(given["rows"]))
+        return await table.step("email", lambda row, ctx: ctx.waterfall("email", dict(row))).run()
+
+    tools = {tool("hunter_email", provider="hunter"): nothing}
+    tools[tool("peopledatalabs_email", provider="peopledatalabs")] = found
+    here = world(tools, rows=ROW)
+    await here.run(usual)
+    assert here.values("email") == ["Ada@a.example"]
+    assert here.sent("hunter_email") == [1]
+
+
+async def test_a_provider_that_an_author_names_must_have_the_tool(world: Any) -> None:
+    here = world(provider_tools(a=found), rows=ROW)
+    await here.run(named("a", "nobody"))
+    assert here.rows()[0].cells["email"]["error"]["type"] == "UnknownTool"
+
+
 async def test_every_row_carries_its_own_providers(world: Any) -> None:  # rule 8.7
     here = world(provider_tools(a=found, b=found), rows=[{"name": "Ada"}, {"name": "Bob"}])
 

@@ -51,7 +51,7 @@ async def play_process(say: Say) -> AsyncIterator[Channel]:
     except BaseException:
         ours.close()
         raise
-    output = asyncio.create_task(_take_output(process, _Output(say)), name="what the play prints")
+    output = asyncio.create_task(_take_output(process, say), name="what the play prints")
     try:
         yield Channel(process, reader, writer)
     finally:
@@ -90,11 +90,11 @@ async def _ended(process: Process) -> None:
     await process.wait()
 
 
-async def _take_output(process: Process, output: _Output) -> None:
+async def _take_output(process: Process, say: Say) -> None:
     assert process.stdout is not None
     assert process.stderr is not None
     await asyncio.gather(
-        output.take(process.stdout, "info"), output.take(process.stderr, "warning")
+        _take_lines(process.stdout, "info", say), _take_lines(process.stderr, "warning", say)
     )
 
 
@@ -115,21 +115,18 @@ def how_it_died(process: Process) -> str:
     return f"it was killed by {signal.Signals(-code).name}"
 
 
-class _Output:
-    """An author's printed lines, bounded: long ones are cut, and after many the rest is counted."""
+async def _take_lines(stream: asyncio.StreamReader, level: Level, say: Say) -> None:
+    """Read a stream to its end, whatever it holds: long lines are cut, and after many the rest is left out.
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
-        self._taken = 0
-
-    async def take(self, stream: asyncio.StreamReader, level: Level) -> None:
-        """Read a stream to its end, whatever it holds."""
-        while line := await _line(stream):
-            self._taken += 1
-            if self._taken < KEPT_LINES:
-                self._say(line.decode(errors="replace").rstrip("\r\n")[:LONGEST_LINE], level)
-            elif self._taken == KEPT_LINES:
-                self._say(f"more than {KEPT_LINES:,} printed lines: the rest is left out", level)
+    Each stream has a bound of its own, so that what is printed cannot hide what went wrong.
+    """
+    taken = 0
+    while line := await _line(stream):
+        taken += 1
+        if taken < KEPT_LINES:
+            say(line.decode(errors="replace").rstrip("\r\n")[:LONGEST_LINE], level)
+        elif taken == KEPT_LINES:
+            say(f"more than {KEPT_LINES:,} printed lines: the rest is left out", level)
 
 
 async def _line(stream: asyncio.StreamReader) -> bytes:

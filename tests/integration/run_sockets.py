@@ -76,7 +76,18 @@ class RunSocket:
             "headers": headers,
             "subprotocols": [],
         }
-        self.wire = ApplicationCommunicator(application, scope)
+        self.reads = asyncio.Event()
+        """Clear: the browser reads nothing, and a server's send waits."""
+        self.reads.set()
+
+        async def when_read(scope: Any, receive: Any, send: Any) -> None:
+            async def send_when_read(event: Any) -> None:
+                await self.reads.wait()
+                await send(event)
+
+            await application(scope, receive, send_when_read)
+
+        self.wire = ApplicationCommunicator(when_read, scope)
         self.mirror = Mirror()
         self.messages: list[dict[str, Any]] = []
         self._view = 0

@@ -139,6 +139,27 @@ async def test_a_burst_of_changes_ends_as_the_database_is(fake: FakeRun, open_so
         assert socket.mirror.rows[row["position"]]["cells"] == row["cells"]
 
 
+# case W2
+async def test_a_stalled_browser_gets_the_newest_state_in_one_message(
+    fake: FakeRun, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plays.live.REST_SECONDS", 0.0)
+    socket, other = await open_socket(), await open_socket()
+    for one in (socket, other):
+        await show(one, fake, 0, 9)
+    socket.reads.clear()
+    for n in range(100):
+        end = await write(fake, "cell", n % 10, "email", "completed", f"person{n}@acme.example")
+    await other.until(lambda mirror: mirror.sequence == end)
+    before = len(socket.messages)
+
+    socket.reads.set()
+    await socket.until(lambda mirror: mirror.sequence == end)
+
+    assert len(socket.messages) - before <= 2
+    assert socket.mirror.rows == other.mirror.rows
+
+
 async def test_two_sockets_share_one_reader(fake: FakeRun, open_socket: Open) -> None:
     one, other = await open_socket(), await open_socket()
     assert len(readers()) == 1

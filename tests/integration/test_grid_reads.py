@@ -138,6 +138,8 @@ def test_rows_are_found_by_status_state_text_and_emptiness(fake: FakeRun) -> Non
     assert positions(fake, search="ADA@ACME") == [0]
     assert positions(fake, search="domain 6") == [5]
     assert positions(fake, search="hidden") == []
+    assert positions(fake, search="first_name") == list(range(6))
+    assert positions(fake, search="verdict") == []
     assert positions(fake, search="%_") == [3]
     assert by(states=("missed", "not_started")) == [4, 5]
     assert by(text="acme") == [0]
@@ -145,6 +147,13 @@ def test_rows_are_found_by_status_state_text_and_emptiness(fake: FakeRun) -> Non
     assert by(is_empty=True) == [1, 2, 4, 5]
     assert by(is_empty=False) == [0, 3]
     assert by(is_empty=True, states=("completed",)) == [1, 2]
+
+
+@pytest.mark.parametrize("text", ['say "so"', "back\\slash", "two\nlines", "tab\there", "é\u2028x"])
+def test_what_json_escapes_is_found_too(fake: FakeRun, text: str) -> None:
+    fake.add_map(2)
+    completed(fake, "email", {1: f"before {text} after"})
+    assert positions(fake, search=text) == [1]
 
 
 def test_rows_are_sorted_by_several_columns_with_numbers_by_size(fake: FakeRun) -> None:

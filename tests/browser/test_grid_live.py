@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -180,6 +181,8 @@ def test_a_map_that_opens_later_is_shown_when_it_opens(
     )
 
     window.expect_cell(5, "email", "completed", "x@acme.example")
+    frame = re.compile(rf"frame={fake.frames[1].pk}$")
+    expect(window.part("download")).to_have_attribute("href", frame)
 
 
 def test_the_last_of_100000_rows_is_shown_within_a_second(
@@ -200,3 +203,5 @@ def test_the_last_of_100000_rows_is_shown_within_a_second(
     assert window.rows_in_dom() < 200
     rows = window.page.locator("[aria-rowcount]").first
     assert rows.get_attribute("aria-rowcount") == "100001"
+    # A pixel of scrolling is a pixel of rows, however many there are.
+    assert rows.evaluate("grid => grid.scrollHeight") > 3_400_000

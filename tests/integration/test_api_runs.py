@@ -277,3 +277,17 @@ def test_an_upload_that_a_run_returned_is_its_table(committed_cast: Cast) -> Non
     fake.set(result={"dataset": result}, status="completed")
     _, content = download(committed_cast.alice, f"/runs/{fake.run.pk}/download.csv")
     assert content == b"first_name,last_name,domain\nAda,Stone,acme.example\nAlan,Woods,bolt.test\n"
+
+    for columns, expected in (
+        (
+            ["first", "last", "site"],
+            b"first,last,site\nAda,Stone,acme.example\nAlan,Woods,bolt.test\n",
+        ),
+        (["domain"], b"domain\nacme.example\nbolt.test\n"),
+    ):
+        fake.set(result={"dataset": {**result, "columns": columns}})
+        _, content = download(committed_cast.alice, f"/runs/{fake.run.pk}/download.csv")
+        assert content == expected
+    fake.set(result={"dataset": {**result, "columns": ["site"]}})
+    refused, _ = download(committed_cast.alice, f"/api/v1/runs/{fake.run.pk}/download.csv")
+    assert refused.status_code == 404

@@ -7,8 +7,8 @@ stops half-way, then holds no transaction open in the database.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -91,9 +91,19 @@ def _upload_table(run: Run, result: Mapping[str, Any]) -> Table:
     upload = uploads.filter(pk=upload_id).first() if upload_id else None
     if upload is None:
         raise NoTable("The file that this run returned is not there any more.")
-    columns = [Column.from_json(column) for column in upload.columns]
+    names: list[str] = list(result["columns"])
+    columns = _as_named([Column.from_json(column) for column in upload.columns], names)
     rows = read_records(_chunks(upload), Dialect.from_json(upload.dialect), columns)
-    return Table(_name(run, upload.filename.rpartition(".")[0]), list(result["columns"]), rows)
+    return Table(_name(run, upload.filename.rpartition(".")[0]), names, rows)
+
+
+def _as_named(columns: list[Column], names: Sequence[str]) -> list[Column]:
+    """Give a file's columns under the names that the play gave them; it kept the file's order."""
+    if len(names) == len(columns):
+        return [replace(one, name=name) for one, name in zip(columns, names, strict=True)]
+    if set(names) <= {column.name for column in columns}:
+        return columns
+    raise NoTable("This run returned a part of its file under other names: add a map to the play.")
 
 
 def _chunks(upload: Upload) -> Iterator[Any]:

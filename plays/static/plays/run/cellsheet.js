@@ -65,10 +65,16 @@ function statePart(state) {
     element(
       "p",
       {},
-      element("span", { class: `chip chip-${state.status}` }, icon(state.status), capital(cellWord(state.status))),
+      element(
+        "span",
+        { class: `chip chip-${state.status}` },
+        icon(state.status),
+        capital(cellWord(state.status)),
+      ),
       element("span", { class: "muted" }, facts.join(" · ")),
     ),
-    state.error && element("p", { class: "panel-error" }, state.error.message ?? String(state.error)),
+    state.error &&
+      element("p", { class: "panel-error" }, state.error.message ?? String(state.error)),
     state.reason && element("p", { class: "panel-reason" }, state.reason),
   ]);
 }

@@ -1,4 +1,4 @@
-// Puts text on the clipboard, also where the page is not served securely and the new way is refused.
+// Puts text on the clipboard, also where the page is not served securely and the new way refused.
 
 export async function copyText(text) {
   if (navigator.clipboard && isSecureContext) {

@@ -1,4 +1,4 @@
-// The filter of one column: states of its cells, text in its values, empty or not. The server filters.
+// The filter of one column: states of its cells, text in its values, empty or not.
 
 import { element, setText } from "./dom.js";
 import { count } from "./format.js";

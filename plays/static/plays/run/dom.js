@@ -34,7 +34,12 @@ export function setIcon(picture, name) {
 
 export function button(label, attributes = {}, mark = "") {
   const { class: kind = "button button-small", ...others } = attributes;
-  return element("button", { type: "button", class: kind, ...others }, mark ? icon(mark) : null, label);
+  return element(
+    "button",
+    { type: "button", class: kind, ...others },
+    mark ? icon(mark) : null,
+    label,
+  );
 }
 
 // Changes text only where it differs, so that screen readers and selections are left alone.

@@ -37,7 +37,11 @@ const noRows = () => ({
 
 function loadingRows(frame, run) {
   if (!run.is_live) return ended(run);
-  return { mark: "running", title: `Loading the rows of ${frame.title}`, text: ["They start when all are in."] };
+  return {
+    mark: "running",
+    title: `Loading the rows of ${frame.title}`,
+    text: ["They start when all are in."],
+  };
 }
 
 const withoutMaps = {
@@ -72,6 +76,13 @@ function ended(run) {
   }
   if (run.status === "cancelled") {
     return { mark: "cancelled", title: "Cancelled before it had a table", text: [] };
+  }
+  if (run.result?.kind === "csv") {
+    return {
+      mark: "file",
+      title: "The play returned the file that it read",
+      text: ["Download it above."],
+    };
   }
   const text = run.result?.kind === "value" ? run.result.text : "";
   return {

@@ -11,7 +11,8 @@ const BLOCK = 100;
 const VIEW_REST = 60;
 
 export class RunGrid {
-  // on: open(place), focus(place), copy(row, column), counted(shown, total), failed(error), view(rows)
+  // on: open(place), focus(place), copy(place), counted(found, total, query), failed(error),
+  // view(rows, isPlain)
   constructor(host, frame, { api, nonce, on }) {
     this.frame = frame;
     this.on = on;
@@ -237,4 +238,3 @@ export class RunGrid {
     }
   }
 }
-

@@ -23,6 +23,7 @@ export class RunHead {
     this.#note(run);
     for (const gauge of run.gauges) this.#gauge(gauge);
     this.#actions(run, frames);
+    this.#downloads(run, frames, frame);
     if (frame) this.#rows(frame);
     this.#tick();
   }
@@ -76,6 +77,18 @@ export class RunHead {
     setText(find("left"), isRunning ? this.pace.left() : "–");
     const end = run.finished_at ? new Date(run.finished_at) : new Date();
     setText(find("elapsed"), run.started_at ? span((end - new Date(run.started_at)) / 1000) : "–");
+  }
+
+  // The table of the chosen tab; of a run with one map, or in the tab of its result, the result.
+  #downloads(run, frames, frame) {
+    const isOther = frames.length > 1 && frame.id !== run.result?.frame;
+    for (const name of ["download", "download-excel"]) {
+      const link = find(name);
+      const address = new URL(link.href);
+      if (isOther) address.searchParams.set("frame", frame.id);
+      else address.searchParams.delete("frame");
+      if (link.href !== address.href) link.href = address.href;
+    }
   }
 
   #actions(run, frames) {

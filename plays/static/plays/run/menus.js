@@ -5,7 +5,9 @@ export function startMenus() {
   const closeAll = (but) => {
     for (const menu of menus) if (menu !== but) menu.open = false;
   };
-  document.addEventListener("pointerdown", (event) => closeAll(event.target.closest?.("details.menu")));
+  document.addEventListener("pointerdown", (event) =>
+    closeAll(event.target.closest?.("details.menu")),
+  );
   for (const menu of menus) {
     menu.addEventListener("toggle", () => menu.open && closeAll(menu));
     menu.addEventListener("keydown", (event) => {

@@ -21,7 +21,9 @@ export class Pace {
   speed() {
     const rate = this.#perSecond();
     if (rate === null) return "–";
-    return rate >= 1 ? `${count(Math.round(rate))} rows/s` : `${count(Math.round(rate * 60))} rows/min`;
+    return rate >= 1
+      ? `${count(Math.round(rate))} rows/s`
+      : `${count(Math.round(rate * 60))} rows/min`;
   }
 
   left() {

@@ -1,7 +1,7 @@
 // Rows as the grid holds them, and patches to them. Knows neither the grid nor the socket.
 //
-// A row is {position, status, sequence, input, cells, fresh}: `fresh` is the run's sequence up to which
-// nothing of it can have been missed.
+// A row is {position, status, sequence, input, cells, fresh}: `fresh` is the run's sequence up to
+// which nothing of it can have been missed.
 
 export function fromPage(page) {
   for (const row of page.rows) row.fresh = page.sequence;
@@ -34,7 +34,9 @@ export function cellOf(row, column) {
     }
     return cell;
   }
-  return row.input[column.name] === undefined ? null : { value: row.input[column.name], status: "" };
+  return row.input[column.name] === undefined
+    ? null
+    : { value: row.input[column.name], status: "" };
 }
 
 export const isPreview = (value) => value !== null && typeof value === "object";

@@ -9,9 +9,13 @@ export function rowSheet(row, place, on) {
   return [
     statusPart(row),
     waitsPart(row.waits),
-    element("dl", { class: "row-values" }, place.frame.columns.map((column) => {
-      return valueItem(row, column, place, on);
-    })),
+    element(
+      "dl",
+      { class: "row-values" },
+      place.frame.columns.map((column) => {
+        return valueItem(row, column, place, on);
+      }),
+    ),
     hiddenPart(row.hidden),
     element("p", { class: "panel-key muted" }, "Row key ", element("code", {}, row.key)),
     actionsPart(row, place, on),
@@ -28,10 +32,19 @@ function statusPart(row) {
 
 function waitsPart(waits) {
   if (!waits.length) return null;
-  return element("ul", { class: "panel-waits" }, waits.map((wait) => {
-    const what = wait.message || (wait.event ? `Waits for ${wait.event}` : "Sleeps");
-    return element("li", {}, icon("waiting"), `${what}, until ${moment(wait.due_at)} at the latest`);
-  }));
+  return element(
+    "ul",
+    { class: "panel-waits" },
+    waits.map((wait) => {
+      const what = wait.message || (wait.event ? `Waits for ${wait.event}` : "Sleeps");
+      return element(
+        "li",
+        {},
+        icon("waiting"),
+        `${what}, until ${moment(wait.due_at)} at the latest`,
+      );
+    }),
+  );
 }
 
 function valueItem(row, column, place, on) {
@@ -53,12 +66,16 @@ function hiddenPart(hidden) {
   if (!names.length) return null;
   return element("details", { id: "hidden-values" }, [
     element("summary", {}, "Hidden values"),
-    element("dl", { class: "row-values" }, names.map((name) => {
-      return element("div", { class: "row-value" }, [
-        element("dt", {}, name),
-        element("dd", {}, hidden[name]),
-      ]);
-    })),
+    element(
+      "dl",
+      { class: "row-values" },
+      names.map((name) => {
+        return element("div", { class: "row-value" }, [
+          element("dt", {}, name),
+          element("dd", {}, hidden[name]),
+        ]);
+      }),
+    ),
   ]);
 }
 

@@ -1,5 +1,5 @@
-// The connection to the run. Connects again by itself, and says how it stands: "connecting", "live",
-// "reconnecting", "stale" (with the moment since when) or "refused".
+// The connection to the run. Connects again by itself, and says how it stands: "connecting",
+// "live", "reconnecting", "stale" (with the moment since when) or "refused".
 
 const FIRST_WAIT = 400;
 const LONGEST_WAIT = 10_000;

@@ -26,7 +26,13 @@ export class MapTabs {
     const number = element("span", { class: "tab-count" });
     const button = element(
       "button",
-      { type: "button", role: "tab", class: "tab", onclick: () => this.onChoose(frame.id), title: frame.description },
+      {
+        type: "button",
+        role: "tab",
+        class: "tab",
+        onclick: () => this.onChoose(frame.id),
+        title: frame.description,
+      },
       frame.title,
       number,
     );

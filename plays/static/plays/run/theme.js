@@ -1,5 +1,5 @@
-// AG Grid in the colours and measures of the product: its values are the page's custom properties, so
-// light and dark follow the system with everything else.
+// AG Grid in the colours and measures of the product: its values are the page's custom properties,
+// so light and dark follow the system with everything else.
 
 export function gridTheme() {
   return agGrid.themeQuartz.withParams({

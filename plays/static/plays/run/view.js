@@ -1,6 +1,6 @@
 // Which rows the window shows, and up to which sequence each is known to be right.
 //
-// Rows in view are told of every change. A row that leaves the view is only known up to that moment;
+// Rows in view are told of every change. A row that leaves the view is known up to that moment;
 // when it comes back, the server is asked for what changed since.
 
 export class View {

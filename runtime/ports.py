@@ -106,7 +106,8 @@ class ClaimedRow(TypedDict):
     """A row that this participant now runs.
 
     ``values`` and ``cells`` are what is known of it by field (from an earlier run, or from this run
-    before it was interrupted); ``entries`` are its checkpoint entries by durable name.
+    before it was interrupted); ``entries`` are its checkpoint entries by durable name. ``woken``: it ran
+    before, and waited until now.
     """
 
     position: int
@@ -115,6 +116,14 @@ class ClaimedRow(TypedDict):
     values: dict[str, Json]
     cells: dict[str, Cell]
     entries: dict[str, Json]
+    woken: NotRequired[bool]
+
+
+class WaitingRows(TypedDict):
+    """How many rows of a frame wait, and when (by the database's clock) the first of them may run again."""
+
+    rows: int
+    wake_at: float
 
 
 class StoredRow(TypedDict):
@@ -128,13 +137,18 @@ class StoredRow(TypedDict):
 
 
 class RowChange(TypedDict):
-    """What changed in one row: each key holds only what changed. ``status`` None: unchanged."""
+    """What changed in one row: each key holds only what changed. ``status`` None: unchanged.
+
+    ``wake_at`` comes with the status ``waiting``: the row may run again then, or once a wait of it is
+    answered, whichever is first.
+    """
 
     frame: int
     position: int
     status: str | None
     values: dict[str, Json]
     cells: dict[str, Cell]
+    wake_at: NotRequired[float]
 
 
 class Entry(TypedDict):
@@ -264,7 +278,13 @@ class Rows(Protocol):
         """
 
     async def claim(self, frame: int, n: int) -> list[ClaimedRow]:
-        """Take up to ``n`` pending rows by position; an empty list: none is pending now."""
+        """Take up to ``n`` rows: pending ones by position, then waiting ones that may run again.
+
+        An empty list: there is none of either now.
+        """
+
+    async def waiting(self, frame: int) -> WaitingRows | None:
+        """Tell of the rows that wait, also of those that may run again; None: no row waits."""
 
     async def read_page(self, frame: int, after: int, n: int) -> list[StoredRow]:
         """Read up to ``n`` rows with a position above ``after`` (-1: from the start)."""
@@ -333,6 +353,9 @@ class Signals(Protocol):
 
     async def event(self, name: str) -> None:
         """Wait until the boundary of this name has changed state; ``Receipts.wait`` tells how."""
+
+    async def woken(self, frame: int) -> None:
+        """Wait until a waiting row of this frame may run again."""
 
 
 class Clock(Protocol):

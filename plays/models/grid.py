@@ -61,7 +61,7 @@ class RowState(models.Model):
     ``id`` joins frame and position (Django's admin cannot show a composite key, and a second index
     would be written with every update). ``input`` is the record as loaded, ``data`` the computed
     values by field, ``cells`` their state (runtime.ports.Cell plus ``sequence``), ``sequence``
-    that of the last change.
+    that of the last change. ``wake_at``: when a waiting row may run again; an answer sets it to now.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -75,6 +75,7 @@ class RowState(models.Model):
     cells = models.JSONField(default=dict)
     status = models.CharField(max_length=12, choices=RowStatus.choices, default=RowStatus.PENDING)
     sequence = models.BigIntegerField(default=0)
+    wake_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
@@ -88,6 +89,11 @@ class RowState(models.Model):
                 fields=["frame", "status", "position"],
                 name="row_unfinished",
                 condition=models.Q(status__in=["pending", "running", "waiting"]),
+            ),
+            models.Index(
+                fields=["frame", "wake_at"],
+                name="row_to_wake",
+                condition=models.Q(status="waiting"),
             ),
         ]
 

@@ -73,6 +73,7 @@ class RowChange(TypedDict):
     status: Annotated[str, Field(pattern=f"^({'|'.join(RowStatus)})$")] | None
     values: Object
     cells: dict[str, Cell]
+    wake_at: NotRequired[Annotated[float, Field(ge=0, le=1e11)]]
 
 
 class Entry(TypedDict):
@@ -126,6 +127,7 @@ _ARGUMENTS: dict[tuple[str, str], Any] = {
     ("rows", "add_page"): tuple[FrameId, Annotated[list[NewRow], Field(max_length=50_000)]],
     ("rows", "seal"): tuple[FrameId],
     ("rows", "claim"): tuple[FrameId, Many],
+    ("rows", "waiting"): tuple[FrameId],
     ("rows", "read_page"): tuple[FrameId, Annotated[int, Field(ge=-1, lt=2**31)], Many],
     ("records", "commit"): tuple[Group],
     ("receipts", "claim"): tuple[Name, Annotated[str, Field(max_length=64)], ChildCall | None],
@@ -138,6 +140,7 @@ _ARGUMENTS: dict[tuple[str, str], Any] = {
     ("gateway", "execute"): tuple[Annotated[str, Field(max_length=100)], Members],
     ("signals", "requested"): tuple[()],
     ("signals", "event"): tuple[Name],
+    ("signals", "woken"): tuple[FrameId],
 }
 
 _ADAPTERS: dict[tuple[str, str], TypeAdapter[tuple[Any, ...]]] = {

@@ -255,6 +255,12 @@ EXISTS (
     )
 )"""
 
+_ROW_MAY_RUN = """
+EXISTS (
+    SELECT 1 FROM plays_mapframe AS f JOIN plays_rowstate AS r ON r.frame_id = f.id
+    WHERE f.run_id = plays_run.id AND r.status = 'waiting' AND r.wake_at <= clock_timestamp()
+)"""
+
 # What a person asked for last counts, also where the engine stopped for another reason.
 _END_RUN = f"""
 UPDATE plays_run SET sequence = sequence + 1, requested = 'none',
@@ -273,7 +279,7 @@ FROM (
         AS by_person
     FROM (
         SELECT id, requested, CASE
-            WHEN %(status)s = 'waiting' AND {_ANSWERED} THEN 'queued'
+            WHEN %(status)s = 'waiting' AND ({_ANSWERED} OR {_ROW_MAY_RUN}) THEN 'queued'
             WHEN %(status)s IN ('paused', 'queued', 'waiting') AND requested = 'cancel'
                 THEN 'cancelled'
             WHEN %(status)s IN ('queued', 'waiting') AND requested = 'pause' THEN 'paused'
@@ -307,7 +313,7 @@ RETURNING p.run_id
 
 _QUEUE_DUE = f"""
 UPDATE plays_run SET status = 'queued', sequence = sequence + 1, queued_at = clock_timestamp()
-WHERE status = 'waiting' AND {_ANSWERED}
+WHERE status = 'waiting' AND ({_ANSWERED} OR {_ROW_MAY_RUN})
 RETURNING id, sequence
 """  # noqa: S608  # put together from constants
 

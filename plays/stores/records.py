@@ -98,6 +98,7 @@ def patch_json(sequence: int, changes: Iterable[tuple[int, RowChange]]) -> list[
         {
             "id": row,
             "status": change["status"],
+            "wake_at": change.get("wake_at"),
             "data": change["values"],
             "cells": {
                 name: {**cell, "sequence": sequence} for name, cell in change["cells"].items()
@@ -155,9 +156,9 @@ async def _append(turn: Turn, group: Group, text: JsonText) -> None:
 # One document and not arrays of texts: psycopg escapes every text of an array by itself.
 PATCH = f"""
 WITH change AS MATERIALIZED (
-    SELECT c.id, c.status, c.data, c.cells
+    SELECT c.id, c.status, c.wake_at, c.data, c.cells
     FROM jsonb_to_recordset(%(changes)s::jsonb)
-        AS c (id bigint, status text, data jsonb, cells jsonb)
+        AS c (id bigint, status text, wake_at float8, data jsonb, cells jsonb)
     JOIN plays_mapframe AS f ON f.id = c.id >> 32 AND f.run_id = %(run)s
 ), met AS MATERIALIZED (
     SELECT r.id >> 32 AS frame, r.status AS old_status, r.cells AS old_cells, change.status,
@@ -168,6 +169,9 @@ WITH change AS MATERIALIZED (
     SET data = r.data || change.data,
         cells = r.cells || change.cells,
         status = coalesce(change.status, r.status),
+        -- An answer that came while the row was on its way here has set an earlier moment.
+        wake_at = CASE WHEN change.status = 'waiting'
+            THEN least(r.wake_at, to_timestamp(change.wake_at)) ELSE r.wake_at END,
         sequence = %(sequence)s
     FROM change WHERE r.id = change.id
 ), cell_delta AS MATERIALIZED (

@@ -15,7 +15,15 @@ from plays.stores.fencing import RunWriter, Turn
 from plays.stores.sealing import seal
 from plays.stores.totals import ROW_TOTALS_PLUS, settled_rows
 from runtime.errors import HostFailed
-from runtime.ports import ClaimedRow, FrameForm, NewRow, OpenFrame, Sealed, StoredRow
+from runtime.ports import (
+    ClaimedRow,
+    FrameForm,
+    NewRow,
+    OpenFrame,
+    Sealed,
+    StoredRow,
+    WaitingRows,
+)
 from runtime.values import sanitise
 
 Json = Any
@@ -70,6 +78,10 @@ class PostgresRows:
 
         return await self._writer.write(write)
 
+    async def waiting(self, frame: int) -> WaitingRows | None:
+        ((rows, wake_at),) = await self._writer.read(_WAITING, {"frame": frame, "run": self._run})
+        return {"rows": rows, "wake_at": wake_at} if rows else None
+
     async def read_page(self, frame: int, after: int, n: int) -> list[StoredRow]:
         told = {**_ids(frame), "run": self._run, "n": n, "first": row_id(frame, after + 1)}
         return [_stored(row) for row in await self._writer.read(_READ, told)]
@@ -93,8 +105,8 @@ def _copy_line(frame: int, row: NewRow, text: JsonText) -> str:
 
 
 def _claimed(row: tuple[Any, ...]) -> ClaimedRow:
-    position, key, loaded, values, cells, entries = row
-    return {
+    position, key, loaded, values, cells, entries, woken = row
+    claimed: ClaimedRow = {
         "position": position,
         "key": key,
         "input": loaded,
@@ -102,6 +114,9 @@ def _claimed(row: tuple[Any, ...]) -> ClaimedRow:
         "cells": cells,
         "entries": entries or {},
     }
+    if woken:
+        claimed["woken"] = True
+    return claimed
 
 
 def _stored(row: tuple[Any, ...]) -> StoredRow:
@@ -140,31 +155,43 @@ SELECT 1 FROM plays_mapframe WHERE id = %(frame)s AND run_id = %(run)s AND NOT i
 _COPY = "COPY plays_loadingrow (id, row_key, input) FROM STDIN"
 
 _CLAIM = f"""
-WITH chosen AS MATERIALIZED (
+WITH pending AS MATERIALIZED (
     SELECT r.id FROM plays_rowstate AS r
     WHERE r.frame_id = %(frame)s AND r.status = 'pending'
         AND EXISTS (SELECT 1 FROM plays_mapframe WHERE id = %(frame)s AND run_id = %(run)s)
     ORDER BY r.position LIMIT %(n)s FOR UPDATE SKIP LOCKED
+), woken AS MATERIALIZED (
+    SELECT r.id FROM plays_rowstate AS r
+    WHERE r.frame_id = %(frame)s AND r.status = 'waiting' AND r.wake_at <= clock_timestamp()
+        AND EXISTS (SELECT 1 FROM plays_mapframe WHERE id = %(frame)s AND run_id = %(run)s)
+    ORDER BY r.wake_at LIMIT %(n)s - (SELECT count(*) FROM pending) FOR UPDATE SKIP LOCKED
+), chosen AS (
+    SELECT id, 'pending' AS status FROM pending UNION ALL SELECT id, 'waiting' FROM woken
 ), claimed AS (
-    UPDATE plays_rowstate AS r SET status = 'running', sequence = %(sequence)s
+    UPDATE plays_rowstate AS r SET status = 'running', sequence = %(sequence)s, wake_at = NULL
     FROM chosen WHERE r.id = chosen.id
-    RETURNING r.position, r.row_key, r.input, r.data, r.cells
+    RETURNING r.position, r.row_key, r.input, r.data, r.cells, chosen.status AS old_status
 ), row_delta AS (
-    SELECT %(frame)s::bigint AS frame, s.status, s.n
-    FROM (SELECT count(*) AS n FROM claimed) AS c,
-        LATERAL (VALUES ('pending', -c.n), ('running', c.n)) AS s (status, n)
-    WHERE c.n > 0
+    SELECT %(frame)s::bigint AS frame, s.status, sum(s.n) AS n
+    FROM claimed AS c, LATERAL (VALUES (c.old_status, -1), ('running', 1)) AS s (status, n)
+    GROUP BY s.status
 ), counted AS (
     UPDATE plays_mapframe AS m SET row_totals = {ROW_TOTALS_PLUS}
     WHERE m.id IN (SELECT frame FROM row_delta)
 )
-SELECT c.position, c.row_key, c.input, c.data, c.cells, e.entries
+SELECT c.position, c.row_key, c.input, c.data, c.cells, e.entries, c.old_status = 'waiting'
 FROM claimed AS c LEFT JOIN LATERAL (
     SELECT jsonb_object_agg(e.name, e.value) AS entries FROM plays_checkpointentry AS e
     WHERE e.run_id = %(run)s AND e.frame_id = %(frame)s AND e.position = c.position
 ) AS e ON true
-ORDER BY c.position
+ORDER BY c.old_status = 'waiting', c.position
 """  # noqa: S608  # put together from constants
+
+_WAITING = """
+SELECT count(*), extract(epoch FROM min(r.wake_at))::float8 FROM plays_rowstate AS r
+WHERE r.frame_id = %(frame)s AND r.status = 'waiting'
+    AND EXISTS (SELECT 1 FROM plays_mapframe WHERE id = %(frame)s AND run_id = %(run)s)
+"""
 
 _READ = """
 SELECT r.position, r.row_key, r.status, r.input, r.data FROM plays_rowstate AS r

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -33,6 +34,7 @@ class PostgresSignals:
         self._lease_seconds = lease_seconds
         self._asked: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._events: dict[str, asyncio.Future[None]] = {}
+        self._frames: dict[int, asyncio.Future[None]] = {}
 
     async def requested(self) -> str:
         """Wait until something is asked of the run: pause, cancel, or lease_lost."""
@@ -46,6 +48,11 @@ class PostgresSignals:
     async def event(self, name: str) -> None:
         """Wait until the boundary of this name is no longer open."""
         waiting = self._events.setdefault(name, asyncio.get_running_loop().create_future())
+        await asyncio.shield(waiting)
+
+    async def woken(self, frame: int) -> None:
+        """Wait until a waiting row of this frame of the run may run again."""
+        waiting = self._frames.setdefault(frame, asyncio.get_running_loop().create_future())
         await asyncio.shield(waiting)
 
     async def keep(self) -> None:
@@ -63,7 +70,9 @@ class PostgresSignals:
         async with await opening as connection:
             while await self._renew(connection):
                 if self._events:
-                    await self._look_for_events(connection)
+                    await self._look(connection, _CHANGED, self._root, self._events)
+                if self._frames:
+                    await self._look(connection, _WOKEN, self._participant.run, self._frames)
                 await asyncio.sleep(RENEWAL_SECONDS)
 
     async def _renew(self, connection: Connection) -> bool:
@@ -79,12 +88,19 @@ class PostgresSignals:
             self._asked.set_result(asked)
         return found is not None
 
-    async def _look_for_events(self, connection: Connection) -> None:
-        told = {"run": self._root, "names": list(self._events)}
-        for (name,) in await (await connection.execute(_CHANGED, told)).fetchall():
-            waiting = self._events.pop(name)
-            if not waiting.done():
-                waiting.set_result(None)
+    async def _look(
+        self,
+        connection: Connection,
+        query: str,
+        run: UUID,
+        waiting: dict[Any, asyncio.Future[None]],
+    ) -> None:
+        """Let those go on whose boundary or frame the query finds."""
+        told = {"run": run, "wanted": list(waiting)}
+        for (found,) in await (await connection.execute(query, told)).fetchall():
+            future = waiting.pop(found)
+            if not future.done():
+                future.set_result(None)
 
 
 # An expired lease is renewed too, as long as nobody has taken the run: the epoch decides, and the
@@ -98,6 +114,14 @@ UPDATE plays_runparticipant AS p SET lease_until = clock_timestamp() + make_inte
 
 _CHANGED = """
 SELECT name FROM plays_boundary
-WHERE run_id = %(run)s AND name = ANY(%(names)s::text[])
+WHERE run_id = %(run)s AND name = ANY(%(wanted)s::text[])
     AND (status <> 'open' OR due_at <= now())
+"""
+
+_WOKEN = """
+SELECT f.id FROM plays_mapframe AS f
+WHERE f.run_id = %(run)s AND f.id = ANY(%(wanted)s::bigint[]) AND EXISTS (
+    SELECT 1 FROM plays_rowstate AS r
+    WHERE r.frame_id = f.id AND r.status = 'waiting' AND r.wake_at <= clock_timestamp()
+)
 """

@@ -21,13 +21,16 @@ UNFINISHED_CELLS = ("queued", "running", "waiting")
 
 
 def rows_return(run: UUID, sequence: int, *, status: str = "pending") -> int:
-    """Give running and waiting rows of a run another status, under this sequence; give their number.
+    """Give running rows of a run another status, under this sequence; give their number.
 
-    Their unfinished cells become queued (cancelled where the rows are).
+    Their unfinished cells become queued (cancelled where the rows are). Rows that wait go on waiting,
+    unless the others are cancelled.
     """
-    cell_status = "cancelled" if status == "cancelled" else "queued"
+    is_over = status == "cancelled"
+    cell_status = "cancelled" if is_over else "queued"
+    left = ["running", "waiting"] if is_over else ["running"]
     with connection.cursor() as cursor:
-        cursor.execute(_LEFT, {"run": run})
+        cursor.execute(_LEFT, {"run": run, "left": left})
         rows = cursor.fetchall()
         if rows:
             cursor.execute(PATCH, _patch(rows, run, sequence, status=status, cell=cell_status))
@@ -73,7 +76,7 @@ def _change(
 
 _LEFT = """
 SELECT r.frame_id, r.position, r.cells::text FROM plays_mapframe AS f
-JOIN plays_rowstate AS r ON r.frame_id = f.id AND r.status IN ('running', 'waiting')
+JOIN plays_rowstate AS r ON r.frame_id = f.id AND r.status = ANY(%(left)s)
 WHERE f.run_id = %(run)s
 """
 

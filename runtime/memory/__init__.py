@@ -89,4 +89,4 @@ class MemoryPorts:
         self.rows = rows(self.store, self.run, epoch, self.clock)
         self.records = records(self.store, self.run, epoch)
         self.receipts = MemoryReceipts(self.run, epoch, self.clock)
-        self.signals = MemorySignals(self.run, self.clock)
+        self.signals = MemorySignals(self.store, self.run, self.clock)

@@ -60,6 +60,9 @@ class MemoryRecords:
         row.sequence = sequence
         if change["status"] is not None:
             frame.set_status(row, change["status"])
+        if change["status"] == RowStatus.WAITING:
+            # An answer that came while the row was on its way here has set an earlier moment.
+            row.wake_at = min(change["wake_at"], row.wake_at or change["wake_at"])
         if change["status"] == RowStatus.COMPLETED:
             # Its cells hold what came of its entries.
             self._run.entries.pop((frame.id, row.position), None)
@@ -100,7 +103,12 @@ class MemoryReceipts:
         self._run.number(self._epoch)
         now = self._clock.now()
         found = self._run.boundaries.setdefault(
-            boundary["name"], MemoryBoundary(boundary["event"], now + boundary["seconds"])
+            boundary["name"],
+            MemoryBoundary(
+                boundary["event"],
+                now + boundary["seconds"],
+                (boundary["frame"], boundary["position"]),
+            ),
         )
         return found.state(now)
 

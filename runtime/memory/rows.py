@@ -18,6 +18,7 @@ from runtime.ports import (
     OpenFrame,
     Sealed,
     StoredRow,
+    WaitingRows,
 )
 from runtime.values import sanitise
 
@@ -87,7 +88,11 @@ class MemoryRows:
                 held.set_status(row, RowStatus.RUNNING)
                 row.sequence = sequence
                 claimed.append(self._claimed(held, row))
-        return claimed
+        return claimed + self._woken(held, sequence, n - len(claimed))
+
+    async def waiting(self, frame: int) -> WaitingRows | None:
+        rows = self._store.frames[frame].waiting()
+        return {"rows": len(rows), "wake_at": rows[0].wake_at or 0.0} if rows else None
 
     async def read_page(self, frame: int, after: int, n: int) -> list[StoredRow]:
         rows = self._store.frames[frame].rows
@@ -111,6 +116,14 @@ class MemoryRows:
         heapq.heapify(frame.pending)
         frame.sealed = True
         self._run.counters["rows"] += frame.total
+
+    def _woken(self, frame: MemoryFrame, sequence: int, n: int) -> list[ClaimedRow]:
+        now = self._clock.now()
+        rows = [row for row in frame.waiting() if row.wake_at is not None and row.wake_at <= now]
+        for row in rows[:n]:
+            frame.set_status(row, RowStatus.RUNNING)
+            row.sequence, row.wake_at = sequence, None
+        return [{**self._claimed(frame, row), "woken": True} for row in rows[:n]]
 
     def _claimed(self, frame: MemoryFrame, row: MemoryRow) -> ClaimedRow:
         return {

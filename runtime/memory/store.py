@@ -32,6 +32,7 @@ class MemoryRow:
     cells: dict[str, Cell] = field(default_factory=dict)
     status: str = RowStatus.PENDING
     sequence: int = 0
+    wake_at: float | None = None
 
 
 @dataclass(slots=True)
@@ -52,6 +53,11 @@ class MemoryFrame:
         if status == RowStatus.PENDING and row.status != RowStatus.PENDING:
             heapq.heappush(self.pending, row.position)
         row.status = status
+
+    def waiting(self) -> list[MemoryRow]:
+        """Give the rows that wait, the first to wake first."""
+        rows = [row for row in self.rows.values() if row.status == RowStatus.WAITING]
+        return sorted(rows, key=lambda row: row.wake_at or 0.0)
 
     def add_part(self, field_name: str, part: str) -> None:
         """Note that a column shows a step of this field's waterfall."""
@@ -93,6 +99,7 @@ class MemoryBoundary:
 
     event: str | None
     due_at: float
+    place: Place = (None, None)
     payload: Json = None
     is_received: bool = False
 
@@ -160,12 +167,12 @@ class MemoryStore:
         return self.runs[name]
 
     def take_over(self, name: str) -> int:
-        """Give the run to a new participant: the old one is fenced, its rows are pending."""
+        """Give the run to a new participant: the old one is fenced, its running rows are pending."""
         run = self.run(name)
         run.epoch += 1
         for frame in self.frames_of(name):
             for row in frame.rows.values():
-                if row.status in (RowStatus.RUNNING, RowStatus.WAITING):
+                if row.status == RowStatus.RUNNING:
                     frame.set_status(row, RowStatus.PENDING)
                     _queue_cells(row)
         return run.epoch

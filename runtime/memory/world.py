@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from runtime.errors import PlayError
 from runtime.events import Request
-from runtime.memory.store import MemoryRun
+from runtime.memory.store import MemoryRun, MemoryStore
 from runtime.ports import Clock, UploadPage
 from runtime.tools import ToolSpec
 
@@ -50,7 +51,8 @@ class MemoryLibrary:
 class MemorySignals:
     """A test asks with :meth:`request` and answers event waits with :meth:`deliver`."""
 
-    def __init__(self, run: MemoryRun, clock: Clock) -> None:
+    def __init__(self, store: MemoryStore, run: MemoryRun, clock: Clock) -> None:
+        self._store = store
         self._run = run
         self._clock = clock
         self._request = ""
@@ -71,6 +73,9 @@ class MemorySignals:
         ]
         for boundary in waiting:
             boundary.is_received, boundary.payload = True, payload
+            frame, position = boundary.place
+            if frame is not None and position is not None:
+                self._store.frames[frame].rows[position].wake_at = now
         self._tell()
         return bool(waiting)
 
@@ -83,6 +88,15 @@ class MemorySignals:
         boundary = self._run.boundaries[name]
         while (state := boundary.state(self._clock.now()))["status"] == "open":
             await self._change_or(state["due_at"] - self._clock.now())
+
+    async def woken(self, frame: int) -> None:
+        while (wait := self._until_woken(frame)) > 0:
+            await self._change_or(wait)
+
+    def _until_woken(self, frame: int) -> float:
+        """Give the seconds until the first waiting row may run again; infinite where none waits."""
+        rows = self._store.frames[frame].waiting()
+        return (rows[0].wake_at or 0.0) - self._clock.now() if rows else math.inf
 
     async def _change_or(self, seconds: float) -> None:
         """Wait for the next change, at most so long on the clock."""

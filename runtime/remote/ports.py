@@ -21,6 +21,7 @@ from runtime.ports import (
     Sealed,
     StoredRow,
     UploadPage,
+    WaitingRows,
 )
 from runtime.remote.pipe import Pipe
 
@@ -42,6 +43,9 @@ class RemoteRows:
 
     async def claim(self, frame: int, n: int) -> list[ClaimedRow]:
         return cast("list[ClaimedRow]", await self._pipe.ask("rows", "claim", frame, n))
+
+    async def waiting(self, frame: int) -> WaitingRows | None:
+        return cast("WaitingRows | None", await self._pipe.ask("rows", "waiting", frame))
 
     async def read_page(self, frame: int, after: int, n: int) -> list[StoredRow]:
         return cast("list[StoredRow]", await self._pipe.ask("rows", "read_page", frame, after, n))
@@ -118,6 +122,9 @@ class RemoteSignals:
 
     async def event(self, name: str) -> None:
         await self._pipe.ask("signals", "event", name)
+
+    async def woken(self, frame: int) -> None:
+        await self._pipe.ask("signals", "woken", frame)
 
 
 class RemotePorts:

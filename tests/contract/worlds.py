@@ -234,11 +234,18 @@ class PostgresWorld:
     async def deliver(self, run: str, event: str, payload: Json) -> None:
         from django.db.models.functions import Now
 
-        from plays.models import Boundary
+        from plays.models import Boundary, RowState
+        from plays.models.grid import row_id
 
-        open_ones = Boundary.objects.filter(run=self._runs[run], event=event, status="open")
-        answer = {"status": "received", "payload": payload, "answered_at": Now()}
-        await self._in_thread(lambda: open_ones.update(**answer))
+        def answer() -> None:
+            for found in Boundary.objects.filter(run=self._runs[run], event=event, status="open"):
+                found.status, found.payload, found.answered_at = "received", payload, Now()
+                found.save()
+                if found.frame_id is not None:
+                    row = row_id(found.frame_id, found.position)
+                    RowState.objects.filter(pk=row).update(wake_at=Now())
+
+        await self._in_thread(answer)
 
     async def after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -74,7 +74,10 @@ async def fill(session: Session, field: Field, row: RowRun, ctx: Any) -> bool:
     running = Running(session, row, row.known, ctx=ctx, path=field.name)
     token = current.set(Scope(f"{row.place}/{field.name}", row, progress))
     try:
-        value = await _resolved(field.resolve, running)
+        value = field.resolve(running)
+        if inspect.isawaitable(value):
+            progress.computing()
+            value = await value
     except HostFailed:
         raise
     except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
@@ -92,9 +95,9 @@ async def _resolved(resolve: Resolve, running: Running) -> Any:
 
 
 def _keep_input(session: Session, field: Field, row: RowRun) -> bool:
-    """A step named like an input column fills only its empty cells."""
+    """A step named like an input column fills only its blank cells."""
     value = row.known.get(field.name)
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and not value.strip()):
         return False
     cell = Cell(status=CellStatus.CACHED, reason="the input has a value")
     session.recorder.cell(row, field.name, cell, value)

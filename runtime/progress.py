@@ -25,6 +25,10 @@ class CellProgress:
         self.has_missed = False
         self.is_partial = False
 
+    def computing(self) -> None:
+        """The step's own code runs, and no call of it is open."""
+        self._row_cell({"status": CellStatus.RUNNING})
+
     def queued(self, spec: ToolSpec) -> None:
         """A call of this cell waits in its lane."""
         self._tell(CellStatus.QUEUED, spec)
@@ -73,6 +77,7 @@ class CellProgress:
                     "category": outcome.category,
                 }
         self.attempts.append(attempt)
+        self.computing()
 
     def part(self, column: str, status: CellStatus, value: Json = MISSING, **known: Json) -> None:
         """Tell the state of one step of an inline waterfall, shown in a column of its own."""

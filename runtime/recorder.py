@@ -64,10 +64,12 @@ class Recorder:
     def cell(self, row: RowRun, field: str, cell: Cell, value: Json = MISSING) -> None:
         """Record the new state of a cell, and its value where one is given."""
         change = self._change(row)
+        is_new = field not in change["cells"]
         change["cells"][field] = cell
         if value is not MISSING:
             change["values"][field] = value
-        self._added()
+        if is_new:
+            self._added()
 
     def row(self, row: RowRun, status: RowStatus) -> None:
         """Record the new status of a row."""

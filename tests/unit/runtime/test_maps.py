@@ -19,22 +19,9 @@ from runtime.ports import MemberOutcome
 from runtime.program import Play
 from runtime.tools import ToolSpec
 from tests.unit.runtime.conftest import World, tool
+from tests.unit.runtime.programs import mapped
 
 Make = Callable[..., ToolSpec]
-
-
-def mapped(*named: tuple[str, Any], rows: Any = None, **options: Any) -> Play:
-    """A play of one map over the uploaded rows (or ``rows``)."""
-
-    @play("mapped")
-    async def mapped_play(ctx: Context, given: Any) -> Any:
-        source = await ctx.csv(given["rows"]) if rows is None else rows
-        table = ctx.map("rows", source, key=options.get("key"))
-        for name, resolver in named:
-            table = table.step(name, resolver)
-        return await table.run(on_row_error=options.get("on_row_error", "isolate"))
-
-    return mapped_play
 
 
 async def test_fields_run_in_order_and_see_those_before_them(world: Any) -> None:  # rule 6.5
@@ -46,6 +33,7 @@ async def test_fields_run_in_order_and_see_those_before_them(world: Any) -> None
 
 
 async def test_functions_get_as_much_as_they_ask_for(world: Any) -> None:
+    # rule 7.1
     here = world(rows=[{"n": "a"}, {"n": "b"}])
 
     async def all_three(row: Any, ctx: Context, index: int) -> str:
@@ -57,6 +45,7 @@ async def test_functions_get_as_much_as_they_ask_for(world: Any) -> None:
 
 
 async def test_hidden_fields_are_seen_by_later_steps_and_left_out_of_the_output(world: Any) -> None:
+    # rule 6.9
     here = world(rows=[{"n": "Ada"}])
     outcome = await here.run(
         mapped(("_low", lambda row: row["n"].lower()), ("twice", lambda row: row["_low"] * 2))

@@ -52,6 +52,7 @@ async def test_a_state_that_is_no_longer_true_is_never_written(writing: Any) -> 
     recorder.cell(ada, "email", Cell(status=CellStatus.QUEUED))
     recorder.cell(ada, "email", Cell(status=CellStatus.RUNNING))
     recorder.cell(ada, "email", Cell(status=CellStatus.COMPLETED), "x")
+    assert recorder.statistics().waiting == 1
     await recorder.committed()
     ((_, group),) = book.groups
     assert group["rows"][0]["cells"] == {"email": {"status": "completed"}}

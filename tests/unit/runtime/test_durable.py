@@ -26,6 +26,7 @@ def in_row(resolver: Callable[..., Any]) -> Play:
 
 
 async def test_a_step_at_the_top_runs_once_across_a_takeover(world: Any) -> None:
+    # rule 12.14, 12.15
     calls: list[int] = []
 
     @play("top")
@@ -72,6 +73,7 @@ async def test_a_repeated_key_is_another_occurrence(world: Any) -> None:  # rule
 
 
 async def test_two_steps_of_one_name_at_once_are_refused(world: Any) -> None:
+    # rule 12.14
     async def both(row: Any, ctx: Context) -> Any:
         async def slow() -> int:
             await asyncio.sleep(0)
@@ -124,6 +126,7 @@ async def test_an_answer_ends_a_wait_and_no_answer_times_out(world: Any) -> None
 
 
 async def test_a_top_level_tool_call_has_a_receipt(world: Any, make_tool: Make) -> None:
+    # rule 10.3, 10.7
     @play("top")
     async def top(ctx: Context, given: Any) -> Any:
         result = await ctx.tools.execute(id="find", tool="finder", input={"n": 1})

@@ -181,6 +181,7 @@ async def test_extract_list_reads_lists_at_any_path(world: Any) -> None:  # rule
 
 
 async def test_a_csv_can_be_renamed_narrowed_and_read_in_pages(world: Any) -> None:
+    # rule 14.6
     @play("reading")
     async def reading(ctx: Context, given: Any) -> Any:
         rows = await ctx.csv(given["rows"], rename={"n": "name"}, columns=["name"])

@@ -66,6 +66,7 @@ async def test_a_tool_without_a_batch_form_is_asked_at_once(world: Any, make_too
 
 
 async def test_no_more_requests_are_in_flight_than_permitted(world: Any, make_tool: Make) -> None:
+    # rule 1.12
     here = world(
         {make_tool("single"): echo}, rows=people(50), limits={"max_concurrent_tool_calls": 4}
     )
@@ -199,6 +200,7 @@ async def test_a_pending_call_is_repeated_when_it_is_due(world: Any, make_tool: 
 async def test_one_durable_name_asked_twice_at_once_is_one_call(
     world: Any, make_tool: Make
 ) -> None:
+    # rule 10.5
     here = world({make_tool("finder"): echo}, rows=people(1))
 
     async def twice(row: Any, ctx: Context) -> Any:
@@ -238,6 +240,7 @@ async def test_a_cancelled_call_is_never_sent(world: Any, make_tool: Make) -> No
 async def test_a_failure_that_would_meet_every_row_pauses_the_run_once(
     world: Any, make_tool: Make, category: str
 ) -> None:  # case E3, L3, R3
+    # rule 8.14
     here = world(
         {make_tool("finder", size=5): lambda _: failed("the account is empty", category=category)},
         rows=people(20),

@@ -41,16 +41,19 @@ def test_integers_of_any_size_stay_exact() -> None:
 
 @given(json_values)
 def test_the_digest_does_not_depend_on_key_order(value: object) -> None:
+    # rule 2.1
     assert digest({"a": value, "b": 1}) == digest({"b": 1, "a": value})
 
 
 @pytest.mark.parametrize("miss", [None, "", "  \n", [], {}])
 def test_blank_things_are_misses(miss: object) -> None:  # case E11
+    # rule 2.15
     assert not is_meaningful(miss)
 
 
 @pytest.mark.parametrize("value", [0, False, 0.0, "N/A", [None], {"a": None}])
 def test_zero_and_false_are_values(value: object) -> None:  # case E11
+    # rule 2.15
     assert is_meaningful(value)
 
 
@@ -67,6 +70,7 @@ def test_zero_and_false_are_values(value: object) -> None:  # case E11
     ],
 )
 def test_paths_read_dicts_and_lists(path: str, expected: object) -> None:
+    # rule 2.16
     assert value_at_path({"a": {"b": 1}, "list": [0, {"x": 2}]}, path) == expected
 
 

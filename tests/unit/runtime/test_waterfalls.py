@@ -67,6 +67,7 @@ def provider_tools(**answers: Callable[[Any], MemberOutcome]) -> dict[ToolSpec, 
 
 
 async def test_the_first_value_wins_and_nobody_else_is_asked(world: Any) -> None:
+    # rule 8.11
     here = world(provider_tools(a=nothing, b=found, c=found), rows=ROW)
     await here.run(named("a", "b", "c"))
     assert here.values("email") == ["Ada@a.example"]
@@ -126,6 +127,7 @@ async def test_a_waterfall_with_nobody_to_ask_says_so(world: Any) -> None:
 
 
 async def test_of_the_usual_providers_those_without_the_tool_are_left_out(world: Any) -> None:
+    # rule 1.15
     @play("usual")
     async def usual(ctx: Context, given: Any) -> Any:
         table = ctx.map("rows", await ctx.csv(given["rows"]))
@@ -181,6 +183,7 @@ async def test_a_second_call_with_another_input_is_another_call(world: Any) -> N
 
 
 async def test_an_inline_waterfall_shows_each_step_in_a_column(world: Any) -> None:
+    # rule 9.1, 9.2
     spec = waterfall(
         id="work", output="email", steps=[tool_step("a", "a_email"), code_step("guess", guess),
                                           tool_step("b", "b_email")],
@@ -253,6 +256,7 @@ async def test_enough_values_are_a_list_and_lists_are_spread(world: Any) -> None
 
 
 async def test_an_error_of_a_code_step_goes_on_to_the_next_and_keeps_its_reason(world: Any) -> None:
+    # rule 9.17
     def bad(given: Any, ctx: Any) -> Any:
         raise ValueError("no such thing")
 

@@ -4,6 +4,8 @@
 #   make test    set up, then lint, types, import contracts and all tests
 #   make lint    the part of `make test` that starts nothing
 #   make conformance  each rule of docs/rules.md with its tests and their results
+#   make bench   measure the product and others at the same work, and print one table; options are
+#                in docs/benchmarks.md
 #   make setup   what the others begin with; does nothing where nothing changed
 
 PYTHON ?= python3
@@ -14,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tools that load settings use the tests' home, so that they never create a person's.
 FOR_TESTS := DEEPLINE_HOME=.deepline-test
 
-.PHONY: setup python-packages front-end-packages run lint test conformance
+.PHONY: setup python-packages front-end-packages run lint test conformance bench
 
 setup: front-end-packages
 
@@ -62,3 +64,14 @@ test: lint
 
 conformance: setup
 	@$(IN_VENV)python -m tests.conformance
+
+# What the product is compared with lives in an environment of its own, which nothing else needs.
+BENCH_VENV := benchmarks/.venv
+bench: setup
+	@if ! cmp -s benchmarks/requirements.lock $(BENCH_VENV)/installed.lock; then \
+		set -e; echo "Installing what the product is compared with"; \
+		$(PYTHON) -m venv --clear $(BENCH_VENV); \
+		$(BENCH_VENV)/bin/python -m pip install --quiet --require-hashes -r benchmarks/requirements.lock; \
+		cp benchmarks/requirements.lock $(BENCH_VENV)/installed.lock; \
+	fi
+	@$(IN_VENV)python -m benchmarks

@@ -6,20 +6,24 @@ import json
 import re
 import tomllib
 
+import pytest
+
 from deepline_site.home import PROJECT
 
 REQUIREMENTS = (PROJECT / "requirements.lock").read_text()
+BENCHMARKS = (PROJECT / "benchmarks" / "requirements.lock").read_text()
 PACKAGES = json.loads((PROJECT / "package-lock.json").read_text())["packages"]
 
 
 def test_lock_files_name_no_host() -> None:
-    for text in (REQUIREMENTS, json.dumps(PACKAGES)):
+    for text in (REQUIREMENTS, BENCHMARKS, json.dumps(PACKAGES)):
         found = re.findall(r"https?://[^\s\"']+|--(?:extra-)?index-url.*|registry\.\S+", text)
         assert found == [], "remove `resolved` and `funding` addresses from the lock file"
 
 
-def test_every_python_package_is_pinned_with_digests() -> None:
-    entries = re.split(r"\n(?=\S)", REQUIREMENTS.strip())
+@pytest.mark.parametrize("text", [REQUIREMENTS, BENCHMARKS], ids=["product", "benchmarks"])
+def test_every_python_package_is_pinned_with_digests(text: str) -> None:
+    entries = re.split(r"\n(?=\S)", text.strip())
     pinned = [entry for entry in entries if not entry.startswith("#")]
     assert pinned
     assert all(re.match(r"[\w.-]+(\[[\w,-]+\])?==\S+", entry) for entry in pinned)

@@ -1,0 +1,1 @@
+"""One module per measure. Each has ``measure(here, sizes)``, which gives lines of the table."""

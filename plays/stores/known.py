@@ -53,6 +53,7 @@ async def find_earlier_rows(turn: Turn, told: dict[str, Any], total: int) -> Ear
     if not found:
         return None
     await turn.cursor.execute(_KNOWN)
+    await turn.cursor.execute(_JOIN_WHOLE)
     frames: list[_Frame] = []
     matched = 0
     for frame, is_retried, fields, _ in found:
@@ -61,6 +62,7 @@ async def find_earlier_rows(turn: Turn, told: dict[str, Any], total: int) -> Ear
         frames.append(_Frame(frame, is_retried, fields))
         if matched >= total:
             break
+    await turn.cursor.execute(_JOIN_AS_USUAL)
     return Earlier(frames, found[0][3] or {}) if matched else None
 
 
@@ -100,6 +102,11 @@ ORDER BY is_retried DESC, f.id DESC LIMIT %(most)s
 """
 
 _KNOWN = "CREATE TEMPORARY TABLE known (id bigint PRIMARY KEY, earlier bigint) ON COMMIT DROP"
+
+# Of a frame that was filled since the last ANALYZE the planner expects one row, and would read all of
+# its rows again for each loading row.
+_JOIN_WHOLE = "SET LOCAL enable_nestloop = off"
+_JOIN_AS_USUAL = "RESET enable_nestloop"
 
 _MATCH = """
 INSERT INTO known (id, earlier)

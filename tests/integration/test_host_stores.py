@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plays.stores import open_pool
+from plays.stores.known import _JOIN_WHOLE, _KNOWN, _MATCH
 from runtime.errors import HostFailed
 from tests.contract.forms import change, frame_form, group, new_rows
 from tests.contract.worlds import PostgresWorld
@@ -107,3 +109,14 @@ async def test_what_the_database_refuses_is_told_without_values(world: PostgresW
         await ports.rows.open_map(frame)
     assert "made-up-secret" not in str(caught.value)
     assert "too long" in str(caught.value)
+
+
+async def test_earlier_rows_are_matched_in_one_pass_whatever_the_planner_believes() -> None:
+    # It believes that a frame which was filled a moment ago has one row.
+    async with open_pool() as pool, pool.connection() as connection, connection.transaction():
+        for statement in (_KNOWN, _JOIN_WHOLE):
+            await connection.execute(statement)
+        told = {"first": 0, "end": 1, "earlier": 1}
+        plan = str(await (await connection.execute(f"EXPLAIN {_MATCH}", told)).fetchall())
+    assert "plays_rowstate" in plan
+    assert "Nested Loop" not in plan

@@ -10,16 +10,38 @@ import asyncio
 from collections.abc import Callable
 
 
-class Worker:
-    """Something that runs: a row, the play's top level, a map that admits rows."""
+def _nothing() -> None:
+    pass
 
-    __slots__ = ("_activity", "_open", "_running")
+
+class Worker:
+    """Something that runs: a row, the play's top level, a map that admits rows.
+
+    Some of its open engine calls are *loose*: a durable wait, or a call that has not left its lane. While
+    all are, it may leave memory and do its work again later, and nothing is lost. ``on_rest`` is called
+    when that comes true for one with a durable wait.
+    """
+
+    __slots__ = ("_activity", "_loose", "_open", "_running", "_waits", "on_rest")
 
     def __init__(self, activity: Activity) -> None:
         self._activity = activity
         self._open = 0
+        self._loose = 0
+        self._waits: dict[object, float] = {}
         self._running = True
+        self.on_rest: Callable[[], None] = _nothing
         activity.change(+1)
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether all that it waits for is loose."""
+        return self._open == self._loose > 0
+
+    @property
+    def wake_at(self) -> float | None:
+        """When the first of its durable waits is due; None: there is none."""
+        return min(self._waits.values(), default=None)
 
     def wait(self) -> None:
         """An engine call of this worker is open."""
@@ -32,6 +54,24 @@ class Worker:
         self._open -= 1
         if self._open == 0 and self._running:
             self._activity.change(+1)
+        self._look()
+
+    def loosen(self, by: int = 1) -> None:
+        """One of its open calls became loose (-1: is no longer)."""
+        self._loose += by
+        self._look()
+
+    def wait_until(self, wait: object, due_at: float) -> None:
+        """One of its open calls is a durable wait from now on, and loose."""
+        self._waits[wait] = due_at
+        self.loosen()
+
+    def wait_no_more(self, wait: object) -> bool:
+        """That durable wait is over, and its call no longer loose; False: there was none."""
+        if self._waits.pop(wait, None) is None:
+            return False
+        self.loosen(-1)
+        return True
 
     def end(self) -> None:
         """It is over."""
@@ -39,14 +79,22 @@ class Worker:
             self._activity.change(-1)
         self._running = False
 
+    def _look(self) -> None:
+        if self._waits and self.may_leave:
+            self.on_rest()
+
 
 class Activity:
-    """Counts running workers; calls ``on_idle`` once each time that nobody runs any more."""
+    """Counts running workers; calls ``on_idle`` once each time that nobody runs any more.
+
+    ``changes`` grows whenever a worker begins or ceases to run.
+    """
 
     def __init__(self) -> None:
         self.running = 0
+        self.changes = 0
         self.maps_with_more = 0
-        self.on_idle: Callable[[], None] = lambda: None
+        self.on_idle: Callable[[], None] = _nothing
         self._is_scheduled = False
 
     @property
@@ -62,6 +110,7 @@ class Activity:
     def change(self, by: int) -> None:
         """Count a worker in or out."""
         self.running += by
+        self.changes += 1
         if self.running == 0 and not self._is_scheduled:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._tell)

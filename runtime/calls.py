@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from runtime.activity import Worker
 from runtime.ports import Json, Member
@@ -20,9 +20,14 @@ from runtime.values import canonical_json
 
 
 class Call:
-    """One tool, one input, one place. Several waiters share it where they ask under one durable name."""
+    """One tool, one input, one place. Several waiters share it where they ask under one durable name.
 
-    __slots__ = ("_waiters", "cell", "group", "input", "name", "since", "tries", "waterfall")
+    While it has not left its lane, it is a loose call of those who wait for it.
+    """
+
+    __slots__ = (
+        "_has_left", "_waiters", "cell", "group", "input", "name", "since", "tries", "waterfall"
+    )  # fmt: skip
 
     def __init__(
         self, name: str, call_input: Json, *, waterfall: bool, cell: CellProgress | None
@@ -34,7 +39,13 @@ class Call:
         self.group = ""
         self.since = 0.0
         self.tries = Tries()
+        self._has_left = False
         self._waiters: dict[asyncio.Future[Outcome], Worker] = {}
+
+    @property
+    def waiters(self) -> Iterable[Worker]:
+        """Who waits for its outcome."""
+        return self._waiters.values()
 
     @property
     def is_wanted(self) -> bool:
@@ -46,12 +57,35 @@ class Call:
         waiter: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiters[waiter] = worker
         worker.wait()
+        if not self._has_left:
+            worker.loosen()
         return waiter
+
+    def leaves(self) -> None:
+        """It goes out with a request."""
+        self._has_left = True
+        for worker in self._waiters.values():
+            self._tighten(worker)
+
+    def returns(self, until: float | None) -> None:
+        """It is back in its lane without an outcome; ``until``: it has to wait that long, a while."""
+        self._has_left = False
+        for worker in self._waiters.values():
+            if until is None:
+                worker.loosen()
+            else:
+                worker.wait_until(self, until)
 
     def leave(self, waiter: asyncio.Future[Outcome]) -> None:
         """Take out a waiter that may have its outcome already."""
         if worker := self._waiters.pop(waiter, None):
+            if not self._has_left:
+                self._tighten(worker)
             worker.resume()
+
+    def _tighten(self, worker: Worker) -> None:
+        if not worker.wait_no_more(self):
+            worker.loosen(-1)
 
     def settle(self, outcome: Outcome) -> None:
         """Give the outcome to everybody who waits.
@@ -87,6 +121,10 @@ class Waiting:
     def delayed(self) -> int:
         """How many calls wait for their time to be repeated."""
         return len(self._delayed)
+
+    def __iter__(self) -> Iterator[Call]:
+        for group in self._groups.values():
+            yield from group.values()
 
     def add(self, call: Call, now: float) -> None:
         """Put a call at the end of its group."""

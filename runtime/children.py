@@ -58,8 +58,9 @@ async def _run_with_receipt(parent: Parent, name: str, given: Json, place: str) 
 
 async def _run(parent: Parent, name: str, given: Json, place: str) -> Json:
     child, function = await parent.child(name, place)
-    row = current.get().row
-    token = current.set(Scope(child.standing.place))
+    scope = current.get()
+    row = scope.row
+    token = current.set(Scope(child.standing.place, inside=scope.inside))
     if row is not None:
         row.worker.wait()
     try:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from runtime.activity import Worker
@@ -63,7 +63,8 @@ async def _step_with_receipt(
     if receipt["state"] == "refused":
         raise PlayError(f"ctx.step({key!r}): {receipt['error']}")
     try:
-        value = await _value_of(key, function)
+        with session.waits.busy():
+            value = await _value_of(key, function)
     except Exception as error:
         await receipts.fail(name, describe(error))
         raise
@@ -84,7 +85,7 @@ async def sleep(session: Session, seconds: float) -> None:
     occurrence = scope.begin("sleep")
     try:
         state = await _registered(session, scope, _boundary(scope, f"sleep/{occurrence}", seconds))
-        async with _waiting(scope):
+        with _waiting(session, scope, ("sleep", "sleeps"), state["due_at"]):
             await session.ports.clock.sleep(max(0.0, state["due_at"] - session.ports.clock.now()))
     finally:
         scope.end("sleep")
@@ -108,7 +109,8 @@ async def wait_for_event(
     try:
         state = await _registered(session, scope, boundary)
         while state["status"] == "open":
-            async with _waiting(scope):
+            told = ("event_wait", f"waits for {event!r}")
+            with _waiting(session, scope, told, state["due_at"]):
                 await _changed_or_due(session, boundary["name"], state["due_at"])
             state = await _registered(session, scope, boundary)
         status = "received" if state["status"] == "received" else "timed_out"
@@ -118,7 +120,7 @@ async def wait_for_event(
 
 
 def _boundary(scope: Scope, key: str, seconds: float) -> Boundary:
-    row = scope.row
+    row = scope.inside
     return Boundary(
         name=f"{scope.place}/{key}",
         seconds=max(0.0, float(seconds)),
@@ -131,7 +133,9 @@ def _boundary(scope: Scope, key: str, seconds: float) -> Boundary:
 
 
 async def _registered(session: Session, scope: Scope, boundary: Boundary) -> BoundaryState:
-    async with _waiting(scope):
+    if scope.row is None:
+        return await session.ports.receipts.wait(boundary)
+    async with _inside(scope.row.worker):
         return await session.ports.receipts.wait(boundary)
 
 
@@ -146,13 +150,27 @@ async def _changed_or_due(session: Session, name: str, due_at: float) -> None:
         due.cancel()
 
 
-@asynccontextmanager
-async def _waiting(scope: Scope) -> AsyncIterator[None]:
-    if scope.row is None:
-        yield
-    else:
-        async with _inside(scope.row.worker):
+@contextmanager
+def _waiting(
+    session: Session, scope: Scope, told: tuple[str, str], due_at: float
+) -> Iterator[None]:
+    """Have this place wait durably inside the block; ``told`` is the stage and the reason for its cell.
+
+    A row that a child play runs in waits with it: its one open call is the child.
+    """
+    row = scope.inside
+    if scope.row is not None:
+        scope.row.worker.wait()
+    if scope.cell is not None:
+        scope.cell.rests(*told, due_at)
+    try:
+        with session.waits.until(due_at, row.worker if row else None):
             yield
+    finally:
+        if scope.row is not None:
+            scope.row.worker.resume()
+    if scope.cell is not None:
+        scope.cell.goes_on()
 
 
 @asynccontextmanager

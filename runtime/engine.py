@@ -27,6 +27,7 @@ from runtime.program import Play
 from runtime.recorder import Recorder
 from runtime.scope import Scope, current
 from runtime.session import RunForm, Session, Standing
+from runtime.waits import Waits
 
 CANCEL_TRIES = 20
 CANCEL_WAIT_SECONDS = 1.0
@@ -102,6 +103,7 @@ class Engine:
             session = self._session(recorder, halt, tasks)
             watches = self._watches(halt, tasks)
             outcome = await self._run_play(session, run_input, recording)
+            session.waits.close()
             session.lanes.close()
             for task in watches:
                 task.cancel()
@@ -119,7 +121,8 @@ class Engine:
             tasks=tasks,
         )
         catalogue = Catalogue(self._ports.library)
-        return Session(self._form, self._ports, recorder, lanes, catalogue, activity, halt)
+        waits = Waits(self._ports.clock, activity=activity, lanes=lanes, halt=halt, tasks=tasks)
+        return Session(self._form, self._ports, recorder, lanes, catalogue, activity, halt, waits)
 
     def _watches(self, halt: Halt, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         watches = [tasks.create_task(self._obey(halt), name="signals")]

@@ -65,6 +65,7 @@ class StopReason(StrEnum):
     PROVIDER = "provider"
     DEADLINE = "deadline"
     LEASE_LOST = "lease_lost"
+    WAITS = "waits"
 
 
 FINAL_RUN = frozenset(

@@ -12,7 +12,7 @@ import asyncio
 import random
 import statistics
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,13 @@ LINGER_MIN_SECONDS = 0.05
 LINGER_MAX_SECONDS = 5.0
 LINGER_SHARE = 0.1
 """A call lingers for at most this share of the time that the run has taken, see :meth:`Lanes._linger`."""
+
+LONG_WAIT_SECONDS = 60.0
+"""Who has to wait longer than this does not wait in memory."""
+
+HUNG_SECONDS = 10.0
+HUNG_MEDIANS = 5.0
+"""A lane hangs while its requests are out for this long, and for so many medians of the run's latency."""
 
 LATENCIES_KEPT = 31
 REFUSED_SECONDS = 10.0
@@ -59,6 +66,7 @@ class Lane:
         self.paused_until = 0.0
         self.timer: asyncio.Task[None] | None = None
         self.timer_at = 0.0
+        self.out_since: dict[object, float] = {}
         self.requests = 0
         self.members = 0
 
@@ -84,7 +92,13 @@ class Lanes:
         self._started = clock.now()
         self._is_refused = False
         self._harvested = asyncio.Event()
+        self.on_quiet: Callable[[], None] = lambda: None
         activity.on_idle = self._idle
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are out."""
+        return self._permits.in_flight
 
     def statistics(self) -> list[LaneStatistics]:
         """Give a snapshot of each lane, in the order of their first calls."""
@@ -99,6 +113,21 @@ class Lanes:
             )
             for lane in self._lanes.values()
         ]
+
+    def due_times(self) -> Iterator[float]:
+        """Give the moments at which lanes have something to send, where nobody calls before."""
+        for lane in self._lanes.values():
+            if (due := self._due(lane, self._linger(lane))) is not None:
+                yield due
+
+    def stuck(self) -> Iterator[Worker]:
+        """Give who waits for a call that cannot leave, because its tool does not answer."""
+        now = self._clock.now()
+        patience = max(HUNG_SECONDS, HUNG_MEDIANS * self._median)
+        for lane in self._lanes.values():
+            if lane.out_since and max(lane.out_since.values()) + patience <= now:
+                for call in lane.waiting:
+                    yield from call.waiters
 
     async def call(
         self, spec: ToolSpec, name: str, call_input: Json, *,
@@ -151,12 +180,14 @@ class Lanes:
         return task
 
     def _linger(self, lane: Lane) -> float:
-        """Give the seconds for which a batch that is not full may wait for more.
+        """Give the seconds for which a batch that is not full may wait for more; 0 without batches.
 
         The longest while rows are still to be admitted, since their calls will fill it. Then one moving
         median of the request latency, or a tenth of the time that the run has taken where that is more:
         a short run stays quick, and a long one fills its batches although its last rows trickle in.
         """
+        if lane.spec.batch is None:
+            return 0.0
         if lane.spec.linger_seconds is not None:
             return lane.spec.linger_seconds
         if self._activity.has_more:
@@ -177,13 +208,15 @@ class Lanes:
             self._harvested.set()
         for lane in self._lanes.values():
             self._pump(lane, is_idle=True)
+        if self._permits.in_flight == 0:
+            self.on_quiet()
 
     def _pump(self, lane: Lane, *, is_idle: bool = False) -> None:
         if self._halt.stop:
             return  # nothing leaves any more
         now = self._clock.now()
         lane.waiting.mature(now)
-        linger = self._linger(lane) if lane.spec.batch else 0.0
+        linger = self._linger(lane)
         tool = lane.spec.id
         if now >= lane.paused_until:
             while self._permits.may_take(tool):
@@ -199,15 +232,18 @@ class Lanes:
         lane.requests += 1
         lane.members += len(batch)
         for call in batch:
+            call.leaves()
             if call.cell:
                 call.cell.running(lane.spec)
         self._start(self._request(lane, batch), name=f"request {lane.spec.id}")
 
     async def _request(self, lane: Lane, batch: list[Call]) -> None:
         started = self._clock.now()
+        lane.out_since[batch[0]] = started
         try:
             outcomes = await self._gateway.execute(lane.spec.id, [call.member() for call in batch])
         finally:
+            del lane.out_since[batch[0]]
             self._permits.release(lane.spec.id)
         self._latencies.append(self._clock.now() - started)
         self._median = statistics.median(self._latencies)
@@ -304,17 +340,21 @@ class Lanes:
         if not call.is_wanted:
             return
         now = self._clock.now()
+        call.returns(now + wait if wait >= LONG_WAIT_SECONDS else None)
         if call.cell and wait >= 1.0:
             call.cell.waiting(lane.spec, now + wait)
         lane.waiting.add_later(call, now + wait)
 
-    def _set_timer(self, lane: Lane, now: float, linger: float) -> None:
+    def _due(self, lane: Lane, linger: float) -> float | None:
         due = lane.waiting.next_time(linger)
+        return None if due is None else max(due, lane.paused_until)
+
+    def _set_timer(self, lane: Lane, now: float, linger: float) -> None:
+        due = self._due(lane, linger)
         if due is None:
             return
         if due <= now and not self._permits.may_take(lane.spec.id):
             return  # a permit's release pumps every lane
-        due = max(due, lane.paused_until)
         if lane.timer and not lane.timer.done() and lane.timer_at <= due:
             return
         if lane.timer:

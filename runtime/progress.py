@@ -39,15 +39,16 @@ class CellProgress:
 
     def waiting(self, spec: ToolSpec, until: float) -> None:
         """The call must not be repeated before ``until`` (Unix time)."""
-        self._row_cell(
-            {
-                "status": CellStatus.WAITING,
-                "stage": spec.id,
-                "provider": spec.provider,
-                "reason": f"{spec.provider} asked to wait",
-                "at": until,
-            }
-        )
+        reason = f"{spec.provider} asked to wait"
+        self._row_cell({**_waiting(spec.id, reason, until), "provider": spec.provider})
+
+    def rests(self, stage: str, reason: str, until: float) -> None:
+        """The field waits, for an answer or until ``until`` (Unix time)."""
+        self._row_cell(_waiting(stage, reason, until))
+
+    def goes_on(self) -> None:
+        """Its wait is over."""
+        self._row_cell({"status": CellStatus.RUNNING})
 
     def answered(self, spec: ToolSpec, outcome: Outcome) -> None:
         """A call of this cell has its outcome."""
@@ -89,3 +90,7 @@ class CellProgress:
 
     def _row_cell(self, cell: Cell) -> None:
         self._recorder.cell(self._row, self.field, cell)
+
+
+def _waiting(stage: str, reason: str, until: float) -> Cell:
+    return {"status": CellStatus.WAITING, "stage": stage, "reason": reason, "at": until}

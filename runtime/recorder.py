@@ -71,9 +71,12 @@ class Recorder:
         if is_new:
             self._added()
 
-    def row(self, row: RowRun, status: RowStatus) -> None:
-        """Record the new status of a row."""
-        self._change(row)["status"] = status
+    def row(self, row: RowRun, status: RowStatus, *, wake_at: float | None = None) -> None:
+        """Record the new status of a row; a waiting one may run again at ``wake_at``."""
+        change = self._change(row)
+        change["status"] = status
+        if wake_at is not None:
+            change["wake_at"] = wake_at
         self._added()
 
     def entry(self, name: str, value: Json, row: RowRun | None) -> None:

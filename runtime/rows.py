@@ -11,9 +11,14 @@ from runtime.values import Json
 
 
 class RowRun:
-    """A claimed row. ``known`` joins its input and the fields computed so far."""
+    """A claimed row. ``known`` joins its input and the fields computed so far.
 
-    __slots__ = ("cells", "entries", "frame", "known", "place", "position", "values", "worker")
+    ``wake_at`` is set where the row is to leave memory until then.
+    """
+
+    __slots__ = (
+        "cells", "entries", "frame", "known", "place", "position", "values", "wake_at", "worker"
+    )  # fmt: skip
 
     def __init__(self, claimed: ClaimedRow, *, frame: int, place: str, worker: Worker) -> None:
         self.frame = frame
@@ -24,6 +29,7 @@ class RowRun:
         self.cells: dict[str, Cell] = claimed["cells"]
         self.entries: dict[str, Json] = claimed["entries"]
         self.worker = worker
+        self.wake_at: float | None = None
 
 
 class RowView(Mapping[str, Any]):

@@ -16,16 +16,24 @@ class Scope:
     """A place in a run: the top level of a play, or one field of one row.
 
     ``place`` begins the durable names of what is asked here. ``row`` and ``cell`` are None at the top level.
+    ``inside`` is the row whose field runs this, be it through a child play's top level, and None outside
+    of rows.
     """
 
-    __slots__ = ("_repeats", "_running", "cell", "place", "row")
+    __slots__ = ("_repeats", "_running", "cell", "inside", "place", "row")
 
     def __init__(
-        self, place: str, row: RowRun | None = None, cell: CellProgress | None = None
+        self,
+        place: str,
+        row: RowRun | None = None,
+        cell: CellProgress | None = None,
+        *,
+        inside: RowRun | None = None,
     ) -> None:
         self.place = place
         self.row = row
         self.cell = cell
+        self.inside = row or inside
         self._repeats: dict[str, int] = {}
         self._running: set[str] = set()
 

@@ -11,6 +11,7 @@ from runtime.halt import Halt
 from runtime.lanes import Lanes
 from runtime.ports import Json, Ports
 from runtime.recorder import Recorder
+from runtime.waits import Waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +64,4 @@ class Session:
     catalogue: Catalogue
     activity: Activity
     halt: Halt
+    waits: Waits

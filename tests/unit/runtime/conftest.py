@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.engine import Engine, RunForm, RunOutcome
+from runtime.events import RunStatus
 from runtime.memory import MemoryFrame, MemoryPorts, MemoryRow
 from runtime.ports import MemberOutcome
 from runtime.program import Play
@@ -48,6 +49,20 @@ class World:
             load=self.load,
         )
         return await engine.run(given if given is not None else {"rows": "upload:1"})
+
+    async def finish(self, play: Play, given: Mapping[str, Any] | None = None) -> RunOutcome:
+        """Run a play to its end, with a new engine whenever one of its long waits is over."""
+        while (outcome := await self.run(play, given)).status is RunStatus.WAITING:
+            await self.ports.clock.sleep(max(0.0, self.first_due() - self.ports.clock.now()))
+            self.ports = self.ports.next()
+        return outcome
+
+    def first_due(self) -> float:
+        """When the first open wait of the run is due."""
+        now = self.ports.clock.now()
+        rows = [row.wake_at for frame in self.frames for row in frame.waiting() if row.wake_at]
+        waits = self.ports.run.boundaries.values()
+        return min(rows + [wait.due_at for wait in waits if wait.state(now)["status"] == "open"])
 
     def load(self, told: Mapping[str, Any]) -> tuple[Play, Callable[[Any], str]]:
         """Give a play of the library: ``MemoryPorts(plays={name: {"play": Play}})``."""

@@ -109,12 +109,12 @@ async def test_an_author_who_swallows_errors_cannot_stop_a_pause(
 async def test_the_deadline_pauses_the_run_with_a_sentence(world: Any) -> None:
     @play("long")
     async def long(ctx: Context, given: Any) -> Any:
-        await ctx.sleep(1_000)
+        await ctx.sleep(40)
 
-    outcome = await world(limits={"max_runtime_seconds": 60}).run(long, {})
+    outcome = await world(limits={"max_runtime_seconds": 30}).run(long, {})
     assert outcome.status is RunStatus.PAUSED
     assert outcome.stop_reason == "deadline"
-    assert "max_runtime_seconds (60 s) is used up" in outcome.stop_message
+    assert "max_runtime_seconds (30 s) is used up" in outcome.stop_message
 
 
 async def test_a_gateway_that_refuses_the_run_stops_it(world: Any, make_tool: Make) -> None:

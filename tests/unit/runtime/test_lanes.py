@@ -191,7 +191,7 @@ async def test_a_call_that_a_reply_leaves_out_is_sent_three_times(
 async def test_a_pending_call_is_repeated_when_it_is_due(world: Any, make_tool: Make) -> None:
     answers: list[MemberOutcome] = [{"kind": "pending", "retry_after": 120.0}, hit({"email": "x"})]
     here = world({make_tool("finder"): lambda _: answers.pop(0)}, rows=people(1))
-    await here.run(asking("finder"))
+    await here.finish(asking("finder"))
     first, second = here.ports.gateway.requests
     assert second.at - first.at >= 120.0
     assert here.values("finder") == ["x"]

@@ -213,7 +213,7 @@ async def test_a_code_step_runs_once_across_a_takeover(world: Any) -> None:  # r
     spec = waterfall(
         id="w", output="email", steps=[code_step("once", once), tool_step("a", "a_email")]
     )
-    here = world(provider_tools(a=lambda _: {"kind": "pending", "retry_after": 1e9}), rows=ROW)
+    here = world(provider_tools(a=lambda _: {"kind": "pending", "retry_after": 30.0}), rows=ROW)
     import asyncio
 
     running = asyncio.ensure_future(here.run(inline(spec)))

@@ -18,6 +18,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from deepline_site import embedded, environment
 from deepline_site.home import Home
+from deepline_site.tether import keep_private
 from plays.models import Run
 from plays.oneplay import Order, Report, run_one, write_output
 from plays.privategateway import GatewayFailed, private_gateway
@@ -59,6 +60,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        keep_private()
         if environment.MISTAKES:
             raise CommandError(" ".join(environment.MISTAKES))
         order = Order(options["play"], options["csv"], options["input"])

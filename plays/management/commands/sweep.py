@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, InterfaceError, connections
 
+from deepline_site.tether import keep_private
 from plays.services.leases import runs_sweep
 
 logger = logging.getLogger(__name__)
@@ -26,6 +27,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, watch: bool, **options: Any) -> None:
+        keep_private()
         if not watch:
             self.stdout.write(f"{runs_sweep()} runs wait for a worker")
             return

@@ -3,6 +3,7 @@
 #   make run     set up, start everything, print the address        (Ctrl-C stops everything)
 #   make test    set up, then lint, types, import contracts and all tests
 #   make lint    the part of `make test` that starts nothing
+#   make chaos   kill every part again and again, and compare with undisturbed runs (SEED=7)
 #   make conformance  each rule of docs/rules.md with its tests and their results
 #   make bench   measure the product and others at the same work, and print one table; options are
 #                in docs/benchmarks.md
@@ -10,13 +11,14 @@
 
 PYTHON ?= python3
 VENV := .venv
+SEED ?= 1
 IN_VENV := $(VENV)/bin/
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tools that load settings use the tests' home, so that they never create a person's.
 FOR_TESTS := DEEPLINE_HOME=.deepline-test
 
-.PHONY: setup python-packages front-end-packages run lint test conformance bench
+.PHONY: setup python-packages front-end-packages run lint test chaos conformance bench
 
 setup: front-end-packages
 
@@ -61,6 +63,9 @@ lint: setup
 
 test: lint
 	@$(IN_VENV)python -m pytest
+
+chaos: setup
+	@$(IN_VENV)python -m tests.chaos --seed $(SEED)
 
 conformance: setup
 	@$(IN_VENV)python -m tests.conformance

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import psycopg
 from redis.exceptions import RedisError
 
 from plays.gateway import batches
@@ -117,7 +118,7 @@ class Calls:
         members: Sequence[Claimed],
         trip: _Trip,
     ) -> ProviderReply | Failure:
-        if trip.requests and not await self._ledger.extend(members, self.lasts(tool)):
+        if trip.requests and not await self._extended(tool, members):
             return CLAIM_LOST
         slot = await self._slot(tool, policy)
         if isinstance(slot, Failure):
@@ -133,6 +134,12 @@ class Calls:
             return reply
         await self._learn(tool, failure)
         return failure
+
+    async def _extended(self, tool: Tool, members: Sequence[Claimed]) -> bool:
+        try:
+            return await self._ledger.extend(members, self.lasts(tool))
+        except psycopg.OperationalError:
+            return False
 
     async def _slot(self, tool: Tool, policy: Policy) -> Slot | Failure:
         lasts = tool.timeout_seconds + self._timing.margin

@@ -19,7 +19,8 @@ class Timing:
     ``hold``: a request waits so long for its slot at a provider. ``wait``: a repeat waits so long for
     the call that is under way. ``look``: it looks into the database so often, should a hint be lost.
     ``margin``: a claim outlives its tool's time-out and its hold by this. ``policy``: policies may be so old.
-    ``patience``: a paid answer is offered so long to a database that does not take it.
+    ``patience``: a paid answer is offered so long to a database that does not take it; no new claim
+    is made meanwhile.
     """
 
     hold: float = 10.0
@@ -27,7 +28,7 @@ class Timing:
     look: float = 1.0
     margin: float = 5.0
     policy: float = 1.0
-    patience: float = 60.0
+    patience: float = 3600.0
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,7 @@ class Executor:
         self._timing = timing
         self._open = OpenCalls()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._has_unstored = False
         self._claims: Grouping[Caller, Asked, dict[str, _Ticket]] = Grouping(self._flush_claims)
         self._settlements: Grouping[None, Settlement, list[Settled]] = Grouping(
             self._flush_settlements
@@ -208,7 +209,13 @@ class Executor:
     async def _flush_claims(
         self, caller: Caller, requests: Sequence[Sequence[Asked]]
     ) -> list[dict[str, _Ticket]]:
-        """Claim for several requests of one caller at once; the first that asks for a key makes the call."""
+        """Claim for several requests of one caller at once; the first that asks for a key makes the call.
+
+        Raises OperationalError while answers wait for the database: their claims may have run out, and
+        whoever claimed first when it is back would pay again.
+        """
+        if self._has_unstored:
+            raise psycopg.OperationalError("answers wait for the database")
         first = {one.key: one for request in reversed(requests) for one in reversed(request)}
         asked = [one for request in requests for one in request if first[one.key] is one]
         verdicts = await self._ledger.claim(caller, asked)
@@ -245,11 +252,15 @@ class Executor:
         pause = PATIENCE_FIRST_SECONDS
         while True:
             try:
-                return await self._ledger.settle(settlements)
+                held = await self._ledger.settle(settlements)
             except psycopg.OperationalError:
-                if time.monotonic() + pause > deadline:
+                self._has_unstored = time.monotonic() + pause <= deadline
+                if not self._has_unstored:
                     raise
                 log.warning("%d answers wait for the database", len(settlements))
+            else:
+                self._has_unstored = False
+                return held
             await asyncio.sleep(pause)
             pause = min(pause * 2, PATIENCE_LAST_SECONDS)
 

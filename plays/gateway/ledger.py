@@ -28,6 +28,8 @@ from plays.tools.wire import loads
 from runtime.values import canonical_json, sanitise
 
 POOL_MIN, POOL_MAX = 1, 8
+RECONNECT_SECONDS = 5.0
+"""After so long the pool begins anew with short pauses, which it doubles without end otherwise."""
 DEADLOCK_TRIES = 5
 CONNECTION_OPTIONS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
 """Planning the claim takes longer than running it, so its plan is made once per connection."""
@@ -138,6 +140,7 @@ class Ledger:
             max_size=POOL_MAX,
             open=False,
             configure=_configured,
+            reconnect_timeout=RECONNECT_SECONDS,
             name="gateway",
         )
 

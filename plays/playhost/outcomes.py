@@ -11,10 +11,12 @@ from runtime.wire import loads
 Json = Any
 
 STOPS = ("lease_lost", "run_stopped")
+AWAY = ("store_unavailable", "limits_unavailable")
+"""A server that the gateway needs is away, and no call left for a provider."""
 
 
 class NoAnswer(Exception):
-    """What came back is not the gateway's: it restarts, or something between answered for it."""
+    """The gateway cannot work, or what came back is not from it: it restarts, say."""
 
 
 def member_outcomes(
@@ -29,8 +31,9 @@ def member_outcomes(
         return [_entry(told)]
     if status == 200:
         return _batch(told, keys)
-    if not isinstance(error, dict) or error.get("code") == "store_unavailable":
+    if not isinstance(error, dict):
         raise NoAnswer(f"HTTP {status}")
+    _wait_while_away(error)
     return [_refused(status, error, _retry_after(headers)) for _ in keys]
 
 
@@ -52,9 +55,15 @@ def _entry(told: Mapping[str, Json]) -> MemberOutcome:
             return _pending(told)
         case "failed":
             error = told.get("error") or {}
+            _wait_while_away(error)
             return _failed(error, _number(error.get("retry_after", told.get("retry_after"))))
         case _:
             return {"kind": "unattempted"}
+
+
+def _wait_while_away(error: Mapping[str, Json]) -> None:
+    if error.get("code") in AWAY:
+        raise NoAnswer(str(error.get("message", "")))
 
 
 def _definite(kind: Literal["hit", "miss"], told: Mapping[str, Json]) -> MemberOutcome:

@@ -187,8 +187,8 @@ def _json_or_null(value: Json) -> str | None:
 def _enqueue(run_id: UUID) -> None:
     try:
         queues.enqueue(run_id)
-    except (redis.ConnectionError, redis.TimeoutError) as error:
-        logger.warning("run %s is not in the queue yet, which is out of reach: %s", run_id, error)
+    except redis.RedisError as error:
+        logger.warning("run %s is not in the queue yet, which takes nothing: %s", run_id, error)
 
 
 def _one(statement: str, told: Mapping[str, Any]) -> Any:

@@ -28,6 +28,9 @@ POOL_SIZE = 4
 
 CONNECT_SECONDS = 10
 
+RECONNECT_SECONDS = 5.0
+"""After so long a pool begins anew with short pauses, which it doubles without end otherwise."""
+
 # The planner overrates statements over arrays and would compile them for longer than they run.
 SERVER_OPTIONS = "-c jit=off"
 
@@ -62,6 +65,7 @@ def open_pool() -> Pool:
         max_size=POOL_SIZE,
         open=False,
         configure=prepare_connection,
+        reconnect_timeout=RECONNECT_SECONDS,
         name="stores",
     )
 

@@ -14,14 +14,17 @@ import time
 
 
 class SystemClock:
-    """Real time; ``offset`` seconds bring ``now`` to the database's clock."""
+    """Real time from a moment on, by default from this machine's.
 
-    def __init__(self, offset: float = 0.0) -> None:
-        self.offset = offset
+    It counts on by the monotonic clock, so that setting the machine's clock moves no deadline.
+    """
+
+    def __init__(self, now: float | None = None) -> None:
+        self._offset = (time.time() if now is None else now) - time.monotonic()
 
     def now(self) -> float:
         """Give seconds since 1970 UTC."""
-        return time.time() + self.offset
+        return time.monotonic() + self._offset
 
     async def sleep(self, seconds: float) -> None:
         """Wait in real time."""

@@ -13,7 +13,6 @@ import re
 import resource
 import socket
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,7 @@ async def _outcome(pipe: Pipe, start: Mapping[str, Json]) -> RunOutcome:
         play, digest_of = load_source(start["source"])
     except Exception as error:  # noqa: BLE001  # a module of an author may raise anything
         return RunOutcome(RunStatus.FAILED, error=describe(error))
-    ports = RemotePorts(pipe, SystemClock(start["now"] - time.time()))
+    ports = RemotePorts(pipe, SystemClock(start["now"]))
     form = RunForm.from_json(start["form"])
     engine = Engine(play, ports, form, digest_of=digest_of, load=load_source)
     try:

@@ -13,7 +13,7 @@ from deepline_site.tether import keep_private
 # Imported before the first fork, so that no work-horse has to: that is a second per run.
 from plays import jobs  # noqa: F401
 from plays.queues import runs_queue
-from plays.workers import RunWorker, sweeper, worker_name
+from plays.workers import RunWorker, sweeper
 
 
 class Command(BaseCommand):
@@ -26,9 +26,7 @@ class Command(BaseCommand):
                 "A worker needs a gateway: start the product with `make run`, or set"
                 " DEEPLINE_GATEWAY_URL to the address of one."
             )
-        queue = runs_queue()
-        worker = RunWorker([queue], name=worker_name(), connection=queue.connection)
         # Its own lines about jobs say nothing about runs.
         logging.getLogger("rq.worker").setLevel(logging.WARNING)
-        with sweeper():
-            worker.work(logging_level="WARNING")
+        with sweeper() as beside:
+            RunWorker(runs_queue(), beside).work(logging_level="WARNING")

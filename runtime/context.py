@@ -31,8 +31,11 @@ class Tools:
     ) -> ToolResult:
         """Ask a tool. In a row the call is batched with other rows'; at the top level it has a receipt.
 
-        Raises ToolFailed where the call failed, UnknownTool, NotJson.
+        The tool ``event_wait`` waits for an event, as ``ctx.wait_for_event`` does. Raises ToolFailed
+        where the call failed, UnknownTool, NotJson.
         """
+        if tool == durable.EVENT_TOOL:
+            return await durable.wait_by_tool(self._session, id, input)
         return await toolcalls.execute(self._session, id, tool, input)
 
 

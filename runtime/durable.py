@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -18,7 +18,16 @@ from runtime.identity import context_key, durable_name
 from runtime.ports import Boundary, BoundaryState
 from runtime.scope import Scope, current
 from runtime.session import Session
+from runtime.tools import Hit, Miss, ToolResult, ToolSpec, tool_result
 from runtime.values import Json, check_json
+
+EVENT_TOOL = "event_wait"
+_EVENT_SPEC = ToolSpec(EVENT_TOOL, provider="", output="payload", output_kind="object")
+_ASKED = {"event", "timeout_seconds", "message", "form"}
+
+LONGEST_SECONDS = 1_000_000_000
+EVENT_CHARACTERS = 200
+LONGEST_MESSAGE = 10_000
 
 
 async def step(session: Session, key: str, function: Callable[[], Any]) -> Json:
@@ -100,13 +109,17 @@ async def wait_for_event(
     message: str | None = None,
     form: Json = None,
 ) -> dict[str, Json]:
-    """Wait for an answer or the deadline: ``{"status": "received" | "timed_out", "payload"}``."""
+    """Wait for an answer or the deadline: ``{"status": "received" | "timed_out", "payload"}``.
+
+    Raises PlayError for an event, message or form that nobody could be shown.
+    """
     key = context_key(key, "ctx.wait_for_event")
+    _check_asked(key, event, message, form)
     scope = current.get()
     occurrence = scope.begin(key)
-    boundary = _boundary(scope, f"event/{durable_name(occurrence)}", timeout_seconds)
-    boundary |= {"event": event, "message": message, "form": form}
     try:
+        boundary = _boundary(scope, f"event/{durable_name(occurrence)}", timeout_seconds)
+        boundary |= {"event": event, "message": message, "form": form}
         state = await _registered(session, scope, boundary)
         while state["status"] == "open":
             told = ("event_wait", f"waits for {event!r}")
@@ -119,8 +132,39 @@ async def wait_for_event(
         scope.end(key)
 
 
+async def wait_by_tool(session: Session, key: str, asked: Json) -> ToolResult:
+    """Do as :func:`wait_for_event` for ``ctx.tools.execute(tool="event_wait", input=asked)``.
+
+    The result holds what ``wait_for_event`` gives; there is none where the wait timed out.
+    """
+    if not isinstance(asked, Mapping) or not {"event", "timeout_seconds"} <= set(asked) <= _ASKED:
+        raise PlayError(
+            f"{EVENT_TOOL} ({key!r}) takes event, timeout_seconds, and if wanted message and form"
+        )
+    answer = await wait_for_event(session, key, **asked)
+    if answer["status"] == "timed_out":
+        return tool_result(_EVENT_SPEC, Miss())
+    return tool_result(_EVENT_SPEC, Hit(answer))
+
+
+def _check_asked(key: str, event: object, message: object, form: Json) -> None:
+    where = f"ctx.wait_for_event({key!r})"
+    if not isinstance(event, str) or not 0 < len(event) <= EVENT_CHARACTERS:
+        raise PlayError(f"{where}: event is a text of 1 to {EVENT_CHARACTERS} characters")
+    if message is not None and not (isinstance(message, str) and len(message) <= LONGEST_MESSAGE):
+        raise PlayError(f"{where}: message is a text of at most {LONGEST_MESSAGE:,} characters")
+    if form is not None:
+        # Loads a library that few plays need.
+        from runtime.loading.schemas import schema_problem
+
+        if told := schema_problem(form, "form"):
+            raise PlayError(f"{where}: {told}")
+
+
 def _boundary(scope: Scope, key: str, seconds: float) -> Boundary:
     row = scope.inside
+    if not float(seconds) <= LONGEST_SECONDS:
+        raise PlayError(f"a wait ends after a number of seconds, at most {LONGEST_SECONDS:,}")
     return Boundary(
         name=f"{scope.place}/{key}",
         seconds=max(0.0, float(seconds)),

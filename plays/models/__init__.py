@@ -1,7 +1,7 @@
 """The product's tables, one module per concern."""
 
 from plays.models.access import Membership, Role, Workspace
-from plays.models.durable import Boundary, CheckpointEntry, Receipt
+from plays.models.durable import Boundary, CheckpointEntry, EarlyAnswer, LateAnswer, Receipt
 from plays.models.gateway import GovernanceProfile, ToolCall, ToolPolicy
 from plays.models.grid import LoadingRow, MapFrame, RowState, RowStatus, row_id
 from plays.models.play import Play, Revision
@@ -21,7 +21,9 @@ __all__ = [
     "Boundary",
     "CheckpointEntry",
     "ChildUsage",
+    "EarlyAnswer",
     "GovernanceProfile",
+    "LateAnswer",
     "LoadingRow",
     "LogLine",
     "MapFrame",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 
 from plays.models.grid import MapFrame
@@ -54,17 +55,21 @@ class Receipt(models.Model):
 
 
 class Boundary(models.Model):
-    """A named place where a run waits: a sleep, or an event with a deadline."""
+    """A named place where a run waits: a sleep, or an event with a deadline.
+
+    ``run`` is the root run. ``payload`` is what answered it, ``answered_at`` when it was answered or
+    ended, ``answered_by`` the person, None for a system outside. The deadline never moves.
+    """
 
     class Status(models.TextChoices):
         OPEN = "open"
         RECEIVED = "received"
-        TIMED_OUT = "timed_out"
+        TIMED_OUT = "timed_out", "timed out"
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="boundaries")
     name = models.TextField()
     event = models.CharField(max_length=200, null=True)
-    frame = models.ForeignKey(MapFrame, on_delete=models.CASCADE, null=True)
+    frame = models.ForeignKey(MapFrame, on_delete=models.CASCADE, null=True, db_index=False)
     position = models.IntegerField(null=True)
     due_at = models.DateTimeField()
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.OPEN)
@@ -73,6 +78,9 @@ class Boundary(models.Model):
     payload = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     answered_at = models.DateTimeField(null=True)
+    answered_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, db_index=False
+    )
 
     class Meta:
         constraints = [
@@ -80,5 +88,47 @@ class Boundary(models.Model):
         ]
         indexes = [
             models.Index(fields=["due_at"], name="boundary_due", condition=models.Q(status="open")),
+            models.Index(fields=["run", "event", "-id"], name="boundary_by_event"),
+            models.Index(fields=["frame", "position"], name="boundary_by_row"),
         ]
         verbose_name_plural = "boundaries"
+
+    def __str__(self) -> str:
+        return f"wait {self.pk} for {self.event}" if self.event else f"sleep {self.pk}"
+
+
+class EarlyAnswer(models.Model):
+    """An event that came before anything waited for it; the next wait for it takes the oldest.
+
+    ``run`` is the root run.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_index=False)
+    event = models.CharField(max_length=200)
+    payload = models.JSONField(null=True)
+    at = models.DateTimeField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, db_index=False
+    )
+
+    class Meta:
+        indexes = [models.Index(fields=["run", "event", "id"], name="early_answer_oldest")]
+
+
+class LateAnswer(models.Model):
+    """An answer that came too late, kept to be seen: it never satisfied anything.
+
+    ``run`` is the root run, ``why`` one sentence.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="late_answers")
+    boundary = models.ForeignKey(
+        Boundary, on_delete=models.CASCADE, null=True, related_name="late_answers"
+    )
+    event = models.CharField(max_length=200)
+    payload = models.JSONField(null=True)
+    why = models.TextField()
+    at = models.DateTimeField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, db_index=False
+    )

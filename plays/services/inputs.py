@@ -10,16 +10,11 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-
 from plays.models import Revision, Upload
+from plays.schemacheck import schema_problems
 from plays.services.refusals import InputInvalid
 
 REFERENCE = re.compile(r"upload:([0-9a-f-]{36})")
-PROBLEMS_SHOWN = 20
 
 
 def input_check(revision: Revision, given: Mapping[str, Any]) -> list[Upload]:
@@ -30,7 +25,7 @@ def input_check(revision: Revision, given: Mapping[str, Any]) -> list[Upload]:
     """
     problems: dict[str, str] = {}
     uploads = _uploads(revision, given, problems)
-    for name, sentence in _schema_problems(revision.input_schema, given):
+    for name, sentence in schema_problems(revision.input_schema, dict(given)):
         problems.setdefault(name, sentence)
     if problems:
         raise InputInvalid(problems)
@@ -85,38 +80,3 @@ def _uploads(
         if wanted.get(name) is None and (given.get(name) or is_required(revision, name)):
             problems[name] = "Choose a CSV file."
     return list(found.values())
-
-
-def _schema_problems(schema: Any, given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    if not isinstance(schema, dict):
-        return []
-    # A registry of its own: the default one would fetch what "$ref" names from the network.
-    validator = Draft202012Validator(schema, registry=Registry())
-    try:
-        errors = sorted(validator.iter_errors(dict(given)), key=_place)
-    except Unresolvable as error:
-        return [("", f"The play's input_schema refers to {error.ref}, which it does not hold.")]
-    return [(_name(error), _sentence(error)) for error in errors[:PROBLEMS_SHOWN]]
-
-
-def _place(error: ValidationError) -> str:
-    return "/".join(str(part) for part in error.absolute_path)
-
-
-def _name(error: ValidationError) -> str:
-    """Give the input that an error speaks of; a missing one is named by the object around it."""
-    if error.absolute_path:
-        return str(error.absolute_path[0])
-    names: Any = error.validator_value
-    if error.validator == "required" and isinstance(error.instance, dict):
-        return next((name for name in names if name not in error.instance), "")
-    return ""
-
-
-def _sentence(error: ValidationError) -> str:
-    if error.validator == "required":
-        return "This input is required."
-    inner = "/".join(str(part) for part in list(error.absolute_path)[1:])
-    told = error.message[:300]
-    told = told[0].upper() + told[1:] if told and told[0].isalpha() else told
-    return f"At {inner}: {told}." if inner else f"{told}."

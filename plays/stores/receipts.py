@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from plays.schemacheck import form_or_none, schema_problems
 from plays.stores.connections import json_text
 from plays.stores.fencing import RunWriter, Turn
 from runtime.childlimits import ChildCounts, refusal
@@ -77,10 +78,14 @@ class PostgresReceipts:
         async def write(turn: Turn) -> BoundaryState:
             await turn.number()
             await turn.cursor.execute(_REGISTER, told)
+            if turn.cursor.rowcount and boundary["event"] is not None:
+                await _take_early(turn, told, boundary["form"])
             await turn.cursor.execute(_BOUNDARY, told)
             found = await turn.cursor.fetchone()
             assert found is not None
             status, due_at, payload = found
+            if status == "timed_out":
+                await turn.cursor.execute(_TIME_OUT, told)
             return {"status": status, "due_at": due_at, "payload": payload}
 
         return await self._writer.write(write)
@@ -101,6 +106,24 @@ class PostgresReceipts:
             "name": sanitise(name)[0],
             "epoch": self._writer.participant.epoch,
         }
+
+
+async def _take_early(turn: Turn, told: dict[str, Any], form: Json) -> None:
+    """Answer a new wait with the oldest event that came before it and fits its form.
+
+    What does not fit is kept as a late answer, so that a person can see it.
+    """
+    while True:
+        await turn.cursor.execute(_OLDEST_EARLY, told)
+        found = await turn.cursor.fetchone()
+        if found is None:
+            return
+        early, payload = found
+        does_fit = not schema_problems(form_or_none(form), payload)
+        statement = _RECEIVE_EARLY if does_fit else _REFUSE_EARLY
+        await turn.cursor.execute(statement, told | {"early": early, "why": _UNFIT})
+        if does_fit:
+            return
 
 
 def _answer(name: str, digest: str, found: tuple[Any, ...] | None) -> ReceiptState:
@@ -168,6 +191,33 @@ SELECT %(run)s, %(name)s, %(event)s, (
     ), %(position)s, now() + make_interval(secs => %(seconds)s), 'open', %(message)s, %(form)s,
     now()
 ON CONFLICT (run_id, name) DO NOTHING
+"""
+
+_UNFIT = "It came before the wait for it, and does not fit the form of that wait."
+
+_OLDEST_EARLY = """
+SELECT id, payload FROM plays_earlyanswer WHERE run_id = %(run)s AND event = %(event)s
+ORDER BY id LIMIT 1
+"""
+
+_RECEIVE_EARLY = """
+WITH early AS (DELETE FROM plays_earlyanswer WHERE id = %(early)s RETURNING payload, at, by_id)
+UPDATE plays_boundary SET status = 'received', payload = early.payload, answered_at = early.at,
+    answered_by_id = early.by_id
+FROM early WHERE run_id = %(run)s AND name = %(name)s
+"""
+
+_REFUSE_EARLY = """
+WITH early AS (DELETE FROM plays_earlyanswer WHERE id = %(early)s RETURNING payload, at, by_id)
+INSERT INTO plays_lateanswer (run_id, boundary_id, event, payload, why, at, by_id)
+SELECT %(run)s, b.id, %(event)s, early.payload, %(why)s, early.at, early.by_id
+FROM early, plays_boundary AS b WHERE b.run_id = %(run)s AND b.name = %(name)s
+"""
+
+# A play that was told that its wait is over is never told otherwise.
+_TIME_OUT = """
+UPDATE plays_boundary SET status = 'timed_out'
+WHERE run_id = %(run)s AND name = %(name)s AND status = 'open'
 """
 
 _BOUNDARY = """

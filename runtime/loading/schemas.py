@@ -1,4 +1,4 @@
-"""What makes a play's ``input_schema`` fit to build a form from, and to check a run's input with."""
+"""What makes a JSON Schema fit to build a form from, and to check values with."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from runtime.errors import NotJson
 from runtime.values import check_json
 
 
-def schema_problem(schema: Any) -> str:
-    """Give what is wrong with an input schema, or ""."""
+def schema_problem(schema: Any, what: str = "input_schema") -> str:
+    """Give what is wrong with the schema of a form, or ""; ``what`` names it."""
     if not isinstance(schema, dict):
-        return f"input_schema is a dict that holds a JSON Schema, not {type(schema).__name__}"
+        return f"{what} is a dict that holds a JSON Schema, not {type(schema).__name__}"
     try:
-        check_json(schema, "input_schema")
+        check_json(schema, what)
         Draft202012Validator.check_schema(schema)
     except NotJson as error:
         return str(error)
     except SchemaError as error:
         where = "/".join(map(str, error.absolute_path)) or "its top"
-        return f"input_schema is no valid JSON Schema: at {where}, {error.message}"
+        return f"{what} is no valid JSON Schema: at {where}, {error.message}"
     if schema.get("type", "object") != "object":
-        return 'input_schema describes an object: write {"type": "object", "properties": {...}}'
+        return f'{what} describes an object: write {{"type": "object", "properties": {{...}}}}'
     # A reference to elsewhere would be fetched while a form is checked.
     if any(not reference.startswith("#") for reference in _references(schema)):
-        return "input_schema refers to another document: write that part out, or use '#/$defs/...'"
+        return f"{what} refers to another document: write that part out, or use '#/$defs/...'"
     return ""
 
 

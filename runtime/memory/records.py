@@ -102,14 +102,13 @@ class MemoryReceipts:
     async def wait(self, boundary: Boundary) -> BoundaryState:
         self._run.number(self._epoch)
         now = self._clock.now()
-        found = self._run.boundaries.setdefault(
-            boundary["name"],
-            MemoryBoundary(
-                boundary["event"],
-                now + boundary["seconds"],
-                (boundary["frame"], boundary["position"]),
-            ),
-        )
+        found = self._run.boundaries.get(boundary["name"])
+        if found is None:
+            place = (boundary["frame"], boundary["position"])
+            found = MemoryBoundary(boundary["event"], now + boundary["seconds"], place)
+            self._run.boundaries[boundary["name"]] = found
+            if early := self._run.early.get(boundary["event"] or ""):
+                found.is_received, found.payload = True, early.pop(0)
         return found.state(now)
 
 

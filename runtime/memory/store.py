@@ -119,7 +119,7 @@ class MemoryRun:
     """Everything recorded of one run. ``selection`` makes a retry, as ``Run.selection`` does.
 
     ``limits`` on child plays hold for its tree; ``children`` counts them by the place of their
-    parent.
+    parent. ``early`` holds, by event, payloads that came before anything waited for them.
     """
 
     id: str
@@ -133,6 +133,7 @@ class MemoryRun:
     children: Counter[str] = field(default_factory=Counter)
     receipts: dict[str, MemoryReceipt] = field(default_factory=dict)
     boundaries: dict[str, MemoryBoundary] = field(default_factory=dict)
+    early: dict[str, list[Json]] = field(default_factory=dict)
     logs: list[LogLine] = field(default_factory=list)
     trace: list[dict[str, Json]] = field(default_factory=list)
 

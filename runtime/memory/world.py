@@ -64,13 +64,15 @@ class MemorySignals:
         self._tell()
 
     def deliver(self, event: str, payload: Json) -> bool:
-        """Answer the open boundaries that wait for this event; False: none did."""
+        """Answer the open boundaries that wait for this event; False: none did.
+
+        It is then kept for the next wait, unless the last one for it ended at its deadline.
+        """
         now = self._clock.now()
-        waiting = [
-            boundary
-            for boundary in self._run.boundaries.values()
-            if boundary.event == event and boundary.state(now)["status"] == "open"
-        ]
+        asked = [each for each in self._run.boundaries.values() if each.event == event]
+        waiting = [each for each in asked if each.state(now)["status"] == "open"]
+        if not waiting and (not asked or asked[-1].is_received):
+            self._run.early.setdefault(event, []).append(payload)
         for boundary in waiting:
             boundary.is_received, boundary.payload = True, payload
             frame, position = boundary.place

@@ -167,6 +167,57 @@ async def test_who_waits_for_an_event_is_woken(world: World) -> None:
     await waiting
 
 
+async def test_an_event_that_comes_before_its_wait_answers_it(world: World) -> None:
+    ports = await world.join()
+    await world.deliver("one", "approved", {"ok": True})
+    other = await ports.receipts.wait(boundary("other", 3600.0, "refused"))
+    state = await ports.receipts.wait(boundary("approval", 3600.0, "approved"))
+    again = await ports.receipts.wait(boundary("second", 3600.0, "approved"))
+    assert (state["status"], state["payload"]) == ("received", {"ok": True})
+    assert other["status"] == again["status"] == "open"
+
+
+async def test_early_events_are_applied_in_the_order_in_which_they_came(world: World) -> None:
+    # case P3
+    ports = await world.join()
+    for payload in (1, None, 3):
+        await world.deliver("one", "step", payload)
+    states = [await ports.receipts.wait(boundary(f"wait-{n}", 60.0, "step")) for n in range(3)]
+    assert [state["payload"] for state in states] == [1, None, 3]
+    assert {state["status"] for state in states} == {"received"}
+
+
+async def test_one_event_answers_every_open_wait_for_it(world: World) -> None:
+    ports = await world.join()
+    for name in ("first", "second"):
+        await ports.receipts.wait(boundary(name, 60.0, "go"))
+    await world.deliver("one", "go", 7)
+    states = [await ports.receipts.wait(boundary(name, 60.0, "go")) for name in ("first", "second")]
+    assert [state["payload"] for state in states] == [7, 7]
+    assert (await ports.receipts.wait(boundary("third", 60.0, "go")))["status"] == "open"
+
+
+async def test_an_event_after_the_deadline_answers_no_later_wait(world: World) -> None:
+    # case S3
+    ports = await world.join()
+    await ports.receipts.wait(boundary("first", 0.01, "go"))
+    await world.after(0.05)
+    await world.deliver("one", "go", "late")
+    assert (await ports.receipts.wait(boundary("first", 0.01, "go")))["status"] == "timed_out"
+    assert (await ports.receipts.wait(boundary("second", 60.0, "go")))["status"] == "open"
+
+
+async def test_an_answer_of_nothing_is_an_answer(world: World) -> None:
+    # rule 12.3
+    ports = await world.join()
+    await ports.receipts.wait(boundary("approval", 60.0, "go"))
+    await world.deliver("one", "go", None)
+    for _ in range(2):
+        state = await ports.receipts.wait(boundary("approval", 60.0, "go"))
+        assert (state["status"], state["payload"]) == ("received", None)
+        ports = await world.join()
+
+
 @pytest.mark.parametrize("what", ["pause", "cancel"])
 async def test_what_is_asked_of_a_run_is_heard(world: World, what: str) -> None:
     ports = await world.join()

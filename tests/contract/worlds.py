@@ -232,20 +232,12 @@ class PostgresWorld:
         await self._in_thread(lambda: chosen.update(limits=limits))
 
     async def deliver(self, run: str, event: str, payload: Json) -> None:
-        from django.db.models.functions import Now
+        from plays.models import Run
+        from plays.services.waits import event_answer
 
-        from plays.models import Boundary, RowState
-        from plays.models.grid import row_id
-
-        def answer() -> None:
-            for found in Boundary.objects.filter(run=self._runs[run], event=event, status="open"):
-                found.status, found.payload, found.answered_at = "received", payload, Now()
-                found.save()
-                if found.frame_id is not None:
-                    row = row_id(found.frame_id, found.position)
-                    RowState.objects.filter(pk=row).update(wake_at=Now())
-
-        await self._in_thread(answer)
+        await self._in_thread(
+            lambda: event_answer(Run.objects.get(pk=self._runs[run]), event, payload)
+        )
 
     async def after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

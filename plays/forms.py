@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
-from plays.models import Revision
+from plays.models import Boundary, Revision
+from plays.schemacheck import form_or_none
 from plays.services.inputs import csv_inputs, is_required
 
 ENCODINGS = (
@@ -41,6 +43,10 @@ DELIMITERS = (
 )
 LONG_TEXT = 200
 """A text that may be longer than this gets a field of several lines."""
+
+
+FREE = "json"
+"""The field of an answer that is any JSON."""
 
 
 class ReadingForm(forms.Form):
@@ -73,7 +79,16 @@ class JsonField(forms.CharField):
             raise forms.ValidationError(f"This is no JSON: {error}.") from None
 
 
-class InputForm(forms.Form):
+class SchemaForm(forms.Form):
+    """A form with one field per property of a JSON Schema."""
+
+    def given(self) -> dict[str, Any]:
+        """Give what was filled in as JSON; what was left empty is left out."""
+        cleaned = self.cleaned_data.items()
+        return {name: value for name, value in cleaned if value is not None and value != ""}
+
+
+class InputForm(SchemaForm):
     """A run's inputs other than files: one form field per property of the play's schema.
 
     Without a schema, there is a field for each input that the play's source names, taken as text.
@@ -86,10 +101,29 @@ class InputForm(forms.Form):
         for name, schema in _properties(revision).items():
             self.fields[name] = _form_field(name, schema, is_required(revision, name))
 
-    def given(self) -> dict[str, Any]:
-        """Give the input as JSON; what was left empty is left out."""
-        cleaned = self.cleaned_data.items()
-        return {name: value for name, value in cleaned if value is not None and value != ""}
+
+class AnswerForm(SchemaForm):
+    """The answer to a wait: its form's properties, or one field of JSON where it names none."""
+
+    def __init__(self, wait: Boundary, data: QueryDict | None = None) -> None:
+        super().__init__(data, prefix=f"wait-{wait.pk}")
+        schema = form_or_none(wait.form) or {}
+        self.is_free = not schema.get("properties")
+        required = schema.get("required", [])
+        for name, part in schema.get("properties", {}).items():
+            about = part if isinstance(part, dict) else {}
+            self.fields[name] = _form_field(name, about, name in required)
+        if self.is_free:
+            self.fields[FREE] = JsonField(label="Answer (JSON)", required=False)
+
+    def payload(self) -> Any:
+        """Give the payload that was filled in."""
+        return self.cleaned_data[FREE] if self.is_free else self.given()
+
+    def tell(self, problems: Mapping[str, str]) -> None:
+        """Show what is wrong with the payload beside the fields that it speaks of."""
+        for name, sentence in problems.items():
+            self.add_error(name if name in self.fields else None, sentence)
 
 
 def _properties(revision: Revision) -> dict[str, Mapping[str, Any]]:

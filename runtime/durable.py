@@ -122,7 +122,7 @@ async def wait_for_event(
         boundary |= {"event": event, "message": message, "form": form}
         state = await _registered(session, scope, boundary)
         while state["status"] == "open":
-            told = ("event_wait", f"waits for {event!r}")
+            told = (EVENT_TOOL, f"waits for {event!r}")
             with _waiting(session, scope, told, state["due_at"]):
                 await _changed_or_due(session, boundary["name"], state["due_at"])
             state = await _registered(session, scope, boundary)

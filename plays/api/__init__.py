@@ -16,19 +16,23 @@ from ninja.security import django_auth
 
 from plays.api.rows import router as rows
 from plays.api.runs import router as runs
+from plays.api.waits import router as waits
+from plays.api.waits import run_router as waits_of_runs
 from plays.selectors.grid import NoTable, UnknownColumn
-from plays.services.refusals import Refused
+from plays.services.refusals import InputInvalid, Refused
 
 api = NinjaAPI(
     title="Deepline",
     version="1",
-    description="Runs, their rows and cells, and what may be done to them.",
+    description="Runs, their rows and cells, what they wait for, and what may be done to them.",
     urls_namespace="api",
     auth=django_auth,
     docs_decorator=login_required,
 )
 api.add_router("/runs", runs)
 api.add_router("/runs", rows)
+api.add_router("/runs", waits_of_runs)
+api.add_router("/waits", waits)
 
 
 def _refusal(status: int) -> Callable[[HttpRequest, object], HttpResponse]:
@@ -41,4 +45,5 @@ def _refusal(status: int) -> Callable[[HttpRequest, object], HttpResponse]:
 api.add_exception_handler(PermissionDenied, _refusal(403))
 api.add_exception_handler(NoTable, _refusal(404))
 api.add_exception_handler(Refused, _refusal(409))
+api.add_exception_handler(InputInvalid, _refusal(422))
 api.add_exception_handler(UnknownColumn, _refusal(422))

@@ -97,6 +97,14 @@ class Frame(Schema):
     fields: dict[str, dict[str, int]]
 
 
+class WaitsOpen(Schema):
+    """How many waits are open, ``sleeping`` ones apart, and the first deadline of all."""
+
+    open: int
+    sleeping: int
+    due_at: str | None
+
+
 class Run(Schema):
     """A run: status, why it stands still, what it spent, and its maps."""
 
@@ -115,6 +123,7 @@ class Run(Schema):
     started_at: str | None
     finished_at: str | None
     gauges: list[Gauge]
+    waits: WaitsOpen
     frames: list[Frame]
 
 
@@ -154,6 +163,32 @@ class Attempt(Schema):
     ledger: Ledger | None
 
 
+class Place(Schema):
+    """Where a row is found: its map, and its position."""
+
+    frame: int
+    title: str
+    position: Position
+
+
+class Wait(Schema):
+    """Something that a run waits for, and until when at the latest. A null event is a sleep.
+
+    ``form`` is a JSON Schema that the payload of an answer must fit; without one any JSON will do.
+    """
+
+    id: int
+    name: str
+    event: str | None
+    status: Literal["open", "received", "timed_out", "over"]
+    message: str | None
+    form: dict[str, Any] | None
+    created_at: str
+    due_at: str
+    answered_at: str | None
+    place: Place | None
+
+
 class CellDetail(Schema):
     """A cell in full."""
 
@@ -164,15 +199,40 @@ class CellDetail(Schema):
     value: Whole
     state: dict[str, Any]
     attempts: list[Attempt]
+    waits: list[Wait]
 
 
-class Wait(Schema):
-    """What a row waits for, and until when at the latest."""
+class AnswerableWait(Wait):
+    """A wait, with the way for a system outside to answer it, for those who may answer.
 
-    name: str
-    event: str | None
-    due_at: str
-    message: str | None
+    ``token`` is the right to answer this wait and nothing else; it ends with the deadline. ``page``
+    is where a person without an account answers.
+    """
+
+    answer_url: str | None = None
+    page: str | None = None
+    token: str | None = None
+
+
+class Waits(Schema):
+    """A page of waits: open ones first, events before sleeps, then by their deadlines."""
+
+    total: int
+    first: int
+    waits: list[AnswerableWait]
+
+
+class AnswerIn(Schema):
+    """An answer: any JSON of at most 256 kB that fits the wait's form."""
+
+    payload: Any
+
+
+class Answer(Schema):
+    """What became of an answer: one sentence, and how many waits it answered now."""
+
+    detail: str
+    waits: int
 
 
 class RowDetail(Row):

@@ -15,7 +15,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404
 
-from plays.models import Membership, Play, Role, Run, Upload, Workspace
+from plays.models import Boundary, Membership, Play, Role, Run, Upload, Workspace
 
 Person = AbstractBaseUser | AnonymousUser
 Found = TypeVar("Found", bound=Model)
@@ -55,6 +55,12 @@ def upload_for_user(user: Person, upload_id: uuid.UUID) -> Upload:
     """Give an upload of a workspace of this person. Raises Http404."""
     uploads = Upload.objects.select_related("workspace", "created_by")
     return _found(uploads.filter(pk=upload_id, workspace__membership__user_id=_number(user)))
+
+
+def wait_for_user(user: Person, wait_id: int) -> Boundary:
+    """Give a wait of a run of a workspace of this person. Raises Http404."""
+    waits = Boundary.objects.select_related("run", "frame")
+    return _found(waits.filter(pk=wait_id, run__workspace__membership__user_id=_number(user)))
 
 
 def may(user: Person, workspace_id: int, role: Role) -> bool:

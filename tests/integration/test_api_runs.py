@@ -120,7 +120,7 @@ def test_answers_have_the_documented_shapes(fake: FakeRun, alice: Client) -> Non
 def test_the_documentation_names_every_address(alice: Client, fake: FakeRun) -> None:
     paths = alice.get("/api/v1/openapi.json").json()["paths"]
     assert paths == json.loads(json.dumps(api.get_openapi_schema()["paths"]))
-    assert len(paths) == 10
+    assert len(paths) == 13
     page = alice.get("/api/v1/docs")
     assert page.status_code == 200
     assert b"//cdn" not in page.content

@@ -11,13 +11,16 @@ from typing import Any
 import orjson
 
 from plays.exports import cell_text
-from plays.models import Boundary, MapFrame, RowState, ToolCall
+from plays.models import MapFrame, RowState, ToolCall
 from plays.models.grid import row_id
 from plays.selectors.grid.columns import Column, frame_columns, is_hidden
 from plays.selectors.grid.query import NOT_STARTED, UnknownColumn
 from plays.selectors.grid.rows import whole_rows
+from plays.selectors.waits import waits_of_row
 
 Detail = dict[str, Any]
+
+UNDER_WAY = ("running", "waiting")
 
 
 def row_detail(frame: MapFrame, position: int) -> Detail | None:
@@ -33,15 +36,16 @@ def row_detail(frame: MapFrame, position: int) -> Detail | None:
         "key": stored.row_key,
         "json": cell_text(visible),
         "hidden": {k: cell_text(v) for k, v in stored.data.items() if is_hidden(k)},
-        "waits": [_wait(boundary) for boundary in _boundaries(frame, position)],
+        "waits": waits_of_row(frame, position),
     }
 
 
 def cell_detail(frame: MapFrame, position: int, name: str) -> Detail | None:
     """Give a cell's whole value and state, and every attempt with its line of the ledger.
 
-    ``value`` is its ``kind`` (a JSON type, or ``none`` where there is no value) and ``text``. None
-    where there is no such row. Raises UnknownColumn.
+    ``value`` is its ``kind`` (a JSON type, or ``none`` where there is no value) and ``text``. One
+    field of a row runs at a time, so what the row waits for is what this field waits for while it is
+    under way. None where there is no such row. Raises UnknownColumn.
     """
     column = _column(frame, name)
     stored = _row(frame, position)
@@ -57,6 +61,7 @@ def cell_detail(frame: MapFrame, position: int, name: str) -> Detail | None:
         "value": _value(stored, column),
         "state": {"status": NOT_STARTED if column.kind != "input" else "", **kept},
         "attempts": _attempts(frame, state.get("attempts") or []),
+        "waits": waits_of_row(frame, position) if state.get("status") in UNDER_WAY else [],
     }
 
 
@@ -109,20 +114,6 @@ def _call(call: ToolCall | None) -> Detail | None:
         "input": cell_text(call.input),
         "result": cell_text(call.result),
         "error": call.error,
-    }
-
-
-def _boundaries(frame: MapFrame, position: int) -> Iterable[Boundary]:
-    open_ones = Boundary.objects.filter(frame=frame, position=position, status="open")
-    return open_ones.order_by("due_at")
-
-
-def _wait(boundary: Boundary) -> Detail:
-    return {
-        "name": boundary.name,
-        "event": boundary.event,
-        "due_at": _iso(boundary.due_at),
-        "message": boundary.message,
     }
 
 

@@ -10,6 +10,7 @@ from plays.exports import cell_text
 from plays.models import MapFrame, Run, RunRequest, RunStatus, RunUsage
 from plays.selectors.grid.columns import frame_columns, is_hidden
 from plays.selectors.grid.query import NOT_STARTED
+from plays.selectors.waits import waits_summary
 
 PAUSABLE = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
 
@@ -35,6 +36,7 @@ def run_state(run: Run) -> dict[str, Any]:
         "started_at": _iso(run.started_at),
         "finished_at": _iso(run.finished_at),
         "gauges": run_gauges(run),
+        "waits": waits_summary(run),
     }
 
 

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Protocol
 
-from runtime.errors import ChildFailed, HostFailed, PlayError, describe
+from runtime.durable import inside
+from runtime.errors import ChildFailed, HostFailed, PlayError
 from runtime.identity import call_name, context_key
+from runtime.ports import ChildCall
 from runtime.program import PlayFunction
+from runtime.receipts import Work, once
 from runtime.scope import Scope, current
 from runtime.session import Session, Standing
+from runtime.turns import Turn
 from runtime.values import Json, check_json, digest
 
 
 class Parent(Protocol):
-    """What a child play needs of the context that calls it."""
+    """What a child play needs of the context that calls it. ``turn`` is None in the run's own play."""
 
     session: Session
     standing: Standing
+    turn: Turn | None
 
     async def child(self, name: str, place: str) -> tuple[Parent, PlayFunction]:
         """Give the context and the function of a child play."""
 
 
 async def run_play(parent: Parent, key: str, play: str, play_input: Json) -> Json:
-    """Run a play of the library below ``parent``; give what it returned.
+    """Run a play of the library below ``parent``; give what it returned, which a receipt keeps.
 
-    At the top level a receipt keeps the value. The durable name is made of the key and the input, so it
-    does not depend on the order in which children start. Raises PlayError on recursion, depth or an
-    unknown play; ChildFailed where the child raised.
+    The durable name is made of the key and the input, so it does not depend on the order in which children
+    start. Raises PlayError on recursion, depth or an unknown play, which count nothing; ChildFailed where
+    the child raised. A used-up limit on child plays stops the run.
     """
     key = context_key(key, "ctx.run_play")
     name = context_key(play, "ctx.run_play")
@@ -35,47 +41,27 @@ async def run_play(parent: Parent, key: str, play: str, play_input: Json) -> Jso
     _check_ancestry(parent, name)
     scope = current.get()
     place = call_name(f"{scope.place}/play", f"{key}:{name}", given)
-    if scope.row is not None:
-        return await _run(parent, name, given, place)
-    return await _run_with_receipt(parent, name, given, place)
-
-
-async def _run_with_receipt(parent: Parent, name: str, given: Json, place: str) -> Json:
-    receipts = parent.session.ports.receipts
-    receipt = await receipts.claim(place, digest(given))
-    if receipt["state"] == "completed":
-        return receipt["output"]
-    if receipt["state"] == "refused":
-        raise PlayError(f"ctx.run_play({name!r}): {receipt['error']}")
-    try:
-        output = await _run(parent, name, given, place)
-    except ChildFailed as error:
-        await receipts.fail(place, describe(error))
-        raise
-    await receipts.complete(place, output)
-    return output
-
-
-async def _run(parent: Parent, name: str, given: Json, place: str) -> Json:
     child, function = await parent.child(name, place)
-    scope = current.get()
-    row = scope.row
-    token = current.set(Scope(child.standing.place, inside=scope.inside))
-    if row is not None:
-        row.worker.wait()
-    try:
-        result = await function(child, given)
-        return check_json(result, f"the child play {name!r}")
-    except HostFailed:
-        raise
-    except Exception as error:  # the child's author may raise anything
-        raise ChildFailed(
-            f"the child play {name!r} failed: {type(error).__name__}: {error}"
-        ) from error
-    finally:
-        current.reset(token)
-        if row is not None:
-            row.worker.resume()
+    counted = ChildCall(play=name, parent=parent.standing.place)
+    work = Work(place, f"ctx.run_play({key!r}, {name!r})", digest(given), counted)
+    async with inside(scope.row.worker) if scope.row else nullcontext():
+        return await once(parent.session, work, lambda: _run(parent, child, function, given))
+
+
+async def _run(parent: Parent, child: Parent, function: PlayFunction, given: Json) -> Json:
+    name = child.standing.play
+    async with parent.session.turns.turn(name, parent.turn) as child.turn:
+        token = current.set(Scope(child.standing.place, inside=current.get().inside))
+        try:
+            return check_json(await function(child, given), f"the child play {name!r}")
+        except HostFailed:
+            raise
+        except Exception as error:  # the child's author may raise anything
+            raise ChildFailed(
+                f"the child play {name!r} failed: {type(error).__name__}: {error}"
+            ) from error
+        finally:
+            current.reset(token)
 
 
 def _check_ancestry(parent: Parent, name: str) -> None:

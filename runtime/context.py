@@ -15,6 +15,7 @@ from runtime.program import Play, PlayFunction, Waterfall
 from runtime.scope import current
 from runtime.session import Session, Standing
 from runtime.tools import ToolResult
+from runtime.turns import Turn
 from runtime.values import MISSING, Json, check_json, value_at_path
 
 LoadPlay = Callable[[str], Awaitable[tuple[Play, Callable[[Any], str]]]]
@@ -58,6 +59,7 @@ class Context:
         self.digest_of = digest_of
         self._load = load
         self.tools = Tools(session)
+        self.turn: Turn | None = None
         self._tables: set[str] = set()
 
     async def child(self, name: str, place: str) -> tuple[Context, PlayFunction]:
@@ -73,10 +75,12 @@ class Context:
         """Begin a map over a dataset, a list or an asynchronous iterable. Raises NestedMap in a row."""
         self._only_at_top("ctx.map", "a map inside a row of a map is not possible: chain two maps")
         table = context_key(table, "ctx.map")
+        self._check_is_alone(table)
         return MapBuilder(self, table, rows, key=key, stale_after_seconds=stale_after_seconds)
 
     def open_table(self, table: str) -> tuple[str, str]:
         """Give the namespace and durable place of a table. Raises PlayError where it is taken."""
+        self._check_is_alone(table)
         namespace = table_namespace(self.standing.play, table)
         if namespace in self._tables:
             raise PlayError(
@@ -193,6 +197,16 @@ class Context:
     def log(self, message: object) -> None:
         """Write a line into the run's log."""
         self.session.recorder.log(str(message))
+
+    def _check_is_alone(self, table: str) -> None:
+        """A child's table is its play's, whoever calls it: two at once would fill it together."""
+        play = self.standing.play
+        if self.standing.ancestry and self.session.turns.running(play) > 1:
+            raise PlayError(
+                f"the child play {play!r} runs more than once at this moment, and all of them would fill"
+                f" the table of its map {table!r}: run one after the other, or map the rows in the play"
+                " that calls it"
+            )
 
     def _only_at_top(self, call: str, advice: str) -> None:
         if current.get().row is not None:

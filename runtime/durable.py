@@ -13,9 +13,10 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from runtime.activity import Worker
-from runtime.errors import PlayError, describe
+from runtime.errors import PlayError
 from runtime.identity import context_key, durable_name
 from runtime.ports import Boundary, BoundaryState
+from runtime.receipts import Work, once
 from runtime.scope import Scope, current
 from runtime.session import Session
 from runtime.tools import Hit, Miss, ToolResult, ToolSpec, tool_result
@@ -56,7 +57,7 @@ async def _step_in_row(
         return row.entries[name]
     value = await _value_of(*work)
     session.recorder.entry(name, value, row)
-    async with _inside(row.worker):
+    async with inside(row.worker):
         await session.recorder.committed()
     row.entries[name] = value
     return value
@@ -65,20 +66,11 @@ async def _step_in_row(
 async def _step_with_receipt(
     session: Session, name: str, key: str, function: Callable[[], Any]
 ) -> Json:
-    receipts = session.ports.receipts
-    receipt = await receipts.claim(name, "")
-    if receipt["state"] == "completed":
-        return receipt["output"]
-    if receipt["state"] == "refused":
-        raise PlayError(f"ctx.step({key!r}): {receipt['error']}")
-    try:
+    async def work() -> Json:
         with session.waits.busy():
-            value = await _value_of(key, function)
-    except Exception as error:
-        await receipts.fail(name, describe(error))
-        raise
-    await receipts.complete(name, value)
-    return value
+            return await _value_of(key, function)
+
+    return await once(session, Work(name, f"ctx.step({key!r})"), work)
 
 
 async def _value_of(key: str, function: Callable[[], Any]) -> Json:
@@ -179,7 +171,7 @@ def _boundary(scope: Scope, key: str, seconds: float) -> Boundary:
 async def _registered(session: Session, scope: Scope, boundary: Boundary) -> BoundaryState:
     if scope.row is None:
         return await session.ports.receipts.wait(boundary)
-    async with _inside(scope.row.worker):
+    async with inside(scope.row.worker):
         return await session.ports.receipts.wait(boundary)
 
 
@@ -214,11 +206,12 @@ def _waiting(
         if scope.row is not None:
             scope.row.worker.resume()
     if scope.cell is not None:
-        scope.cell.goes_on()
+        scope.cell.computing()
 
 
 @asynccontextmanager
-async def _inside(worker: Worker) -> AsyncIterator[None]:
+async def inside(worker: Worker) -> AsyncIterator[None]:
+    """Have an engine call of this row open inside the block."""
     worker.wait()
     try:
         yield

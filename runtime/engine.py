@@ -27,6 +27,7 @@ from runtime.program import Play
 from runtime.recorder import Recorder
 from runtime.scope import Scope, current
 from runtime.session import RunForm, Session, Standing
+from runtime.turns import Turns
 from runtime.waits import Waits
 
 CANCEL_TRIES = 20
@@ -114,7 +115,7 @@ class Engine:
         lanes = Lanes(
             self._ports.gateway,
             self._ports.clock,
-            permits=Permits(int(self._form.limits.get("max_concurrent_tool_calls") or 32)),
+            permits=Permits(self._limit("max_concurrent_tool_calls", 32)),
             activity=activity,
             recorder=recorder,
             halt=halt,
@@ -122,7 +123,13 @@ class Engine:
         )
         catalogue = Catalogue(self._ports.library)
         waits = Waits(self._ports.clock, activity=activity, lanes=lanes, halt=halt, tasks=tasks)
-        return Session(self._form, self._ports, recorder, lanes, catalogue, activity, halt, waits)
+        turns = Turns(self._limit("max_concurrent_play_calls", 16))
+        return Session(
+            self._form, self._ports, recorder, lanes, catalogue, activity, halt, waits, turns
+        )
+
+    def _limit(self, name: str, default: int) -> int:
+        return int(self._form.limits.get(name) or default)
 
     def _watches(self, halt: Halt, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         watches = [tasks.create_task(self._obey(halt), name="signals")]

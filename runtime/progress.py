@@ -46,10 +46,6 @@ class CellProgress:
         """The field waits, for an answer or until ``until`` (Unix time)."""
         self._row_cell(_waiting(stage, reason, until))
 
-    def goes_on(self) -> None:
-        """Its wait is over."""
-        self._row_cell({"status": CellStatus.RUNNING})
-
     def answered(self, spec: ToolSpec, outcome: Outcome) -> None:
         """A call of this cell has its outcome."""
         attempt: dict[str, Json] = {

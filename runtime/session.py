@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runtime.activity import Activity
 from runtime.catalogue import Catalogue
@@ -11,6 +11,7 @@ from runtime.halt import Halt
 from runtime.lanes import Lanes
 from runtime.ports import Json, Ports
 from runtime.recorder import Recorder
+from runtime.turns import Turns
 from runtime.waits import Waits
 
 
@@ -53,6 +54,17 @@ class Standing:
     ancestry: tuple[str, ...] = ()
 
 
+@dataclass(slots=True)
+class Claims:
+    """Named work that this engine has claimed and not finished, and what of it is under way.
+
+    Work that was cancelled stays claimed, and this engine may begin it again.
+    """
+
+    held: set[str] = field(default_factory=set)
+    running: set[str] = field(default_factory=set)
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """One running engine."""
@@ -65,3 +77,5 @@ class Session:
     activity: Activity
     halt: Halt
     waits: Waits
+    turns: Turns
+    claims: Claims = field(default_factory=Claims)

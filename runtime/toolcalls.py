@@ -6,6 +6,7 @@ from runtime.activity import Worker
 from runtime.errors import PlayError, ToolFailed
 from runtime.identity import call_name, context_key
 from runtime.progress import CellProgress
+from runtime.receipts import Work, once
 from runtime.scope import Scope, current
 from runtime.session import Session
 from runtime.tools import Failed, Hit, Miss, Outcome, ToolResult, ToolSpec, tool_result
@@ -29,7 +30,7 @@ async def execute(session: Session, key: str, tool: str, tool_input: Json) -> To
     scope = current.get()
     if scope.row is None:
         return await _with_receipt(session, scope, spec, key, given)
-    return _definite(spec, await ask(session, spec, key, given))
+    return tool_result(spec, _definite(spec, await ask(session, spec, key, given)))
 
 
 async def ask(
@@ -58,7 +59,7 @@ def _caller(session: Session, scope: Scope) -> tuple[Worker, CellProgress | None
     return Worker(session.activity), None
 
 
-def _definite(spec: ToolSpec, outcome: Outcome) -> ToolResult:
+def _definite(spec: ToolSpec, outcome: Outcome) -> Hit | Miss:
     if isinstance(outcome, Failed):
         raise ToolFailed(
             f"{spec.id} failed: {outcome.message}",
@@ -69,28 +70,24 @@ def _definite(spec: ToolSpec, outcome: Outcome) -> ToolResult:
             attempts=outcome.attempts,
             retryable=outcome.retryable,
         )
-    return tool_result(spec, outcome)
+    return outcome
 
 
 async def _with_receipt(
     session: Session, scope: Scope, spec: ToolSpec, key: str, call_input: Json
 ) -> ToolResult:
-    name = call_name(f"{scope.place}/tool", f"{key}:{spec.id}", call_input)
-    receipts = session.ports.receipts
-    receipt = await receipts.claim(name, digest(call_input))
-    if receipt["state"] == "refused":
-        raise PlayError(f"ctx.tools.execute({key!r}): {receipt['error']}")
-    if receipt["state"] == "completed":
-        return tool_result(spec, _stored(receipt["output"]))
-    outcome = await ask(session, spec, key, call_input)
-    if isinstance(outcome, Failed):
-        await receipts.fail(name, {"message": outcome.message, "category": outcome.category})
-    else:
+    live: list[Hit | Miss] = []
+
+    async def work() -> Json:
+        outcome = _definite(spec, await ask(session, spec, key, call_input))
+        live.append(outcome)
         result = outcome.result if isinstance(outcome, Hit) else None
-        await receipts.complete(
-            name, {"hit": isinstance(outcome, Hit), "result": result, "call": outcome.call}
-        )
-    return _definite(spec, outcome)
+        return {"hit": isinstance(outcome, Hit), "result": result, "call": outcome.call}
+
+    name = call_name(f"{scope.place}/tool", f"{key}:{spec.id}", call_input)
+    told = f"ctx.tools.execute({key!r}, {spec.id!r})"
+    output = await once(session, Work(name, told, digest(call_input)), work)
+    return tool_result(spec, live[0] if live else _stored(output))
 
 
 def _stored(output: Json) -> Hit | Miss:

@@ -202,6 +202,7 @@ async def test_a_child_play_in_a_row_stands_at_its_own_top_level(
         {make_tool("finder"): lambda given: hit({"email": given["n"]})},
         rows=[{"n": "1"}, {"n": "2"}],
         plays=child("asking", asking),
+        limits={"max_concurrent_play_calls": 1},
     )
     await here.run(in_row(lambda row, ctx: ctx.run_play("c", "asking", {"n": row["n"]})))
     assert here.values("a") == [["1", "1!"], ["2", "2!"]]

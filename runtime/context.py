@@ -9,7 +9,7 @@ from runtime import children, durable, toolcalls, waterfalls
 from runtime.builder import MapBuilder
 from runtime.datasets import Dataset, open_csv
 from runtime.errors import NestedMap, PlayError
-from runtime.fetching import FetchResponse, fetch
+from runtime.fetching import FetchResponse, Headers, fetch
 from runtime.identity import context_key, table_namespace
 from runtime.program import Play, PlayFunction, Waterfall
 from runtime.scope import current
@@ -141,19 +141,20 @@ class Context:
         url: str,
         *,
         method: str = "GET",
-        headers: Mapping[str, str] | None = None,
+        headers: Headers | None = None,
         json: Json = None,
         data: str | None = None,
     ) -> FetchResponse:
-        """Fetch a URL through the gateway, once under this name.
+        """Fetch a URL through the gateway, once under this name; give the answer, whatever its status.
 
-        Anything but GET, HEAD and OPTIONS needs a non-empty ``Idempotency-Key`` header.
+        Anything but GET, HEAD and OPTIONS needs a non-empty ``Idempotency-Key`` header. Raises ToolFailed
+        where no answer came.
         """
         self._only_at_top("ctx.fetch", "inside a row use a tool, which is batched and limited")
         request = {
             "url": url,
             "method": method,
-            "headers": dict(headers or {}),
+            "headers": headers,
             "json": json,
             "data": data,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from runtime.values import Json, json_or_none
 
 TOOL = "http_fetch"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+Headers = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +43,40 @@ class FetchResponse:
         return {name: getattr(self, name) for name in self.__slots__} | {"ok": self.ok}
 
 
-async def fetch(session: Session, key: str, request: dict[str, Json]) -> FetchResponse:
+async def fetch(session: Session, key: str, request: Mapping[str, Any]) -> FetchResponse:
     """Fetch once under this name. Raises ToolFailed where no answer came, PlayError on a bad request."""
     key = context_key(key, "ctx.fetch")
-    result = await toolcalls.execute(session, key, TOOL, _checked(key, request))
-    if not result:
+    try:
+        result = await toolcalls.execute(session, key, TOOL, _checked(key, request))
+    except ToolFailed as error:
+        cause = error.message.removeprefix(f"{TOOL} failed: ")
         raise ToolFailed(
-            f"ctx.fetch({key!r}) got no answer", tool=TOOL, provider="http", category="network"
-        )
+            f"ctx.fetch({key!r}) failed: {cause}",
+            tool=TOOL,
+            provider=error.provider,
+            category=error.category,
+            code=error.code,
+            attempts=error.attempts,
+            retryable=error.retryable,
+        ) from error
     told: dict[str, Any] = result.result
     return FetchResponse(**{name: told[name] for name in FetchResponse.__slots__})
 
 
-def _checked(key: str, request: dict[str, Json]) -> dict[str, Json]:
-    method = str(request["method"]).upper()
-    headers = {str(name).lower(): str(value) for name, value in request["headers"].items()}
-    keys = ("idempotency-key", "x-idempotency-key")
-    if method not in SAFE_METHODS and not any(headers.get(name, "").strip() for name in keys):
+def _checked(key: str, request: Mapping[str, Any]) -> dict[str, Json]:
+    method, headers = str(request["method"]).upper(), header_texts(request["headers"])
+    if request["json"] is not None and request["data"] is not None:
+        raise PlayError(f"ctx.fetch({key!r}) has json and data: a request has one body")
+    names = ("idempotency-key", "x-idempotency-key")
+    if method not in SAFE_METHODS and not any(headers.get(name, "").strip() for name in names):
         raise PlayError(
             f"ctx.fetch({key!r}): {method} may change something on the other side, so it needs an"
             " Idempotency-Key header"
         )
     return {**request, "method": method, "headers": headers}
+
+
+def header_texts(given: Headers | None) -> dict[str, str]:
+    """Give headers, a mapping or pairs, with names in lower case; the last of one name counts."""
+    pairs = given.items() if isinstance(given, Mapping) else given or ()
+    return {str(name).lower(): str(value) for name, value in pairs}

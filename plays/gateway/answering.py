@@ -81,6 +81,9 @@ async def _execute(
     tool, is_batch = _tool(gateway.tools, name)
     policy = await _policy(gateway, tool)
     body = read_body(content, headers, is_batch=is_batch)
+    for member in body.members:
+        if problem := tool.problem(member.input):
+            raise refusal(422, "invalid_input", problem)
     order = _order(Caller(run, epoch, body.fresh_after), tool, policy, body, is_batch=is_batch)
     outcomes = await gateway.executor.execute(order)
     if is_batch:

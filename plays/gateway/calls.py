@@ -169,11 +169,9 @@ class Calls:
 def told(settlement: Settlement) -> Entry:
     """Give the entry with which a settlement is answered: doubt where nobody can tell what happened."""
     entry = settlement.entry
-    return (
-        replace(in_doubt(settlement.claimed.asked.tool), was_sent=True)
-        if settlement.is_in_doubt
-        else entry
-    )
+    if isinstance(entry, Failure) and settlement.is_in_doubt:
+        return replace(in_doubt(entry.message), was_sent=True)
+    return entry
 
 
 def _no_slot(tool: Tool, slot: NoSlot) -> Failure:

@@ -18,7 +18,10 @@ NAT64 = IPv6Network("64:ff9b::/96")
 
 
 class AddressRefused(OSError):
-    """The address belongs to a network that providers are not in."""
+    """The address belongs to a network that providers are not in.
+
+    Its sentence names no address, so that several refusals of one name are one to who connects.
+    """
 
 
 def check(host: str, allowed: Sequence[Network]) -> None:
@@ -27,7 +30,7 @@ def check(host: str, allowed: Sequence[Network]) -> None:
     if any(address in network for network in allowed):
         return
     if not address.is_global or address.is_multicast or _is_tunnel(address):
-        raise AddressRefused(f"{address} is not a public address")
+        raise AddressRefused("this is not a public address")
 
 
 def _meant(address: Address) -> Address:

@@ -61,6 +61,10 @@ class Asked:
     price: Decimal
     lasts: float
 
+    @property
+    def is_repeatable(self) -> bool:
+        return self.tool.is_repeatable(self.input)
+
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
@@ -115,7 +119,7 @@ class Settlement:
     def is_in_doubt(self) -> bool:
         """Whether the provider may have done what must not be done twice."""
         is_unknown = isinstance(self.entry, Failure) and self.entry.is_unknown
-        return is_unknown and not self.claimed.asked.tool.spec.repeatable
+        return is_unknown and not self.claimed.asked.is_repeatable
 
     @property
     def credits(self) -> Decimal:
@@ -229,11 +233,11 @@ def _asked_json(n: int, asked: Asked) -> dict[str, Json]:
     return {
         "n": n,
         "key": asked.key,
-        "input": asked.input,
+        "input": tool.kept(asked.input),
         "is_step": asked.is_step,
         "tool": tool.id,
         "provider": tool.provider,
-        "is_repeatable": tool.spec.repeatable,
+        "is_repeatable": asked.is_repeatable,
         "price": str(asked.price),
         "hit_life": policy.hit_life_seconds,
         "miss_life": policy.miss_life_seconds,
@@ -296,16 +300,16 @@ def _verdict(asked: Asked, claim: str, run: DictRow, verdict: Sequence[Json]) ->
         case "other":
             return Denied(KEY_REUSED)
         case "doubt":
-            return Denied(in_doubt(asked.tool))
+            return Denied(in_doubt(f"an earlier call of {asked.tool.id} ended without an answer"))
         case _:
             return Busy()
 
 
-def in_doubt(tool: Tool) -> Failure:
+def in_doubt(why: str) -> Failure:
     """Give the failure of a call of which nobody can tell whether it was carried out."""
     message = (
-        f"an earlier call of {tool.id} ended without an answer, so it may have been carried out."
-        " It is not repeated by itself: look at the provider, then decide on the call in the admin"
+        f"{why}, so it may have been carried out. It is not repeated by itself: look on the other"
+        " side what became of it"
     )
     return Failure("in_doubt", "internal", message, was_sent=False)
 

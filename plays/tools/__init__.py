@@ -13,7 +13,7 @@ from importlib import import_module
 
 from plays.tools.catalogue import Catalogue
 
-PROVIDERS = ("plays.tools.sandbox.tool",)
+PROVIDERS = ("plays.tools.http.tool", "plays.tools.sandbox.tool")
 """Modules with a tuple ``TOOLS``; a new provider is a folder and a line here."""
 
 

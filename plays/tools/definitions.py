@@ -39,23 +39,36 @@ class Ask:
     attempt: int
 
 
+MEGABYTE = 1024 * 1024
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderRequest:
-    """A request below the service's address. ``content`` is sent as JSON; None: no body."""
+    """A request below the service's address.
+
+    ``content`` is sent as JSON, ``text`` as it is; both None: no body. At most ``redirects`` redirects are
+    followed; ``private_headers``, names in lower case, do not follow to another origin.
+    """
 
     path: str
     content: Json = None
     method: str = "POST"
     headers: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    redirects: int = 0
+    private_headers: frozenset[str] = frozenset()
+    reply_max_bytes: int = 16 * MEGABYTE
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderReply:
-    """A whole reply; header names are in lower case."""
+    """A whole reply; header names are in lower case. ``url`` is where it came from at last."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    reason: str = ""
+    url: str = ""
 
     def json(self) -> Json:
         """Parse the body, integers of any size exactly. Raises Unreadable."""
@@ -105,8 +118,9 @@ Entry = Found | Nothing | LeftOut | Failure
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where a family of tools is served. ``base_url`` None: the installation says where.
+    """Where a family of tools is served.
 
+    ``base_url`` None: the installation says where; "": each request says it whole, as its path.
     ``failure`` is the provider's table of refusals: it gives None for a reply that answers.
     """
 
@@ -127,6 +141,14 @@ class Bulk:
     split: Callable[[ProviderReply, Sequence[Ask]], list[Entry]]
 
 
+def _is_fine(call_input: Json) -> str:
+    return ""
+
+
+def _whole(call_input: Json) -> Json:
+    return call_input
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """One tool of a provider.
@@ -135,6 +157,10 @@ class Tool:
     seconds); ``concurrency`` is requests at a time; both None or empty: unlimited until an administrator
     says otherwise. ``bucket`` names what shares those limits and the waits that a 429 asks for: the
     tool's provider unless said. Lives are seconds for which answers hold; None: for ever.
+
+    ``problem`` gives what is wrong with an input, or "": such a request is refused before anything of it
+    is kept. ``kept`` gives the form of an input in which the ledger keeps it, secrets hidden.
+    ``repeats`` says whether a call with this input may be made twice; None: as ``spec.repeatable`` says.
     """
 
     spec: ToolSpec
@@ -149,6 +175,9 @@ class Tool:
     timeout_seconds: float = 30.0
     hit_life_seconds: float | None = None
     miss_life_seconds: float | None = None
+    problem: Callable[[Json], str] = _is_fine
+    kept: Callable[[Json], Json] = _whole
+    repeats: Callable[[Json], bool] | None = None
 
     @property
     def id(self) -> str:
@@ -162,3 +191,7 @@ class Tool:
     def limits_bucket(self) -> str:
         """Give the name of what this tool shares its limits with."""
         return self.bucket or self.spec.provider
+
+    def is_repeatable(self, call_input: Json) -> bool:
+        """Whether a call with this input may be made twice without harm."""
+        return self.repeats(call_input) if self.repeats else self.spec.repeatable

@@ -200,7 +200,14 @@ def _fetch(asked: ReadCall) -> Value:
             ' as in headers={"Idempotency-Key": input["order"]}',
             "method",
         )
+    if all(_is_a_value(asked.get(name)) for name in ("json", "data")):
+        asked.problem("give ctx.fetch either json or data: a request has one body", "data")
     return Awaiting(UNKNOWN, "ctx.fetch()")
+
+
+def _is_a_value(given: Value) -> bool:
+    """Whether the text shows that this is not None."""
+    return isinstance(given, Items) or (isinstance(given, Const) and given.value is not None)
 
 
 def _may_be_repeated(asked: ReadCall) -> bool:

@@ -6,108 +6,28 @@ What the provider really got is its own count (`/sandbox/stats`), never the gate
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 import httpx
 import pytest
 
 from plays.gateway.tokens import issue
-from tests.product import LiveProduct, StartProduct
-
-A = "sandbox_a_email_finder"
-A_BATCH = f"{A}_batch"
-C = "sandbox_c_email_finder"
-ADA = {"first_name": "Ada", "last_name": "Stone", "domain": "brook.example"}  # a hit of A
-BOB = {"first_name": "Bob", "last_name": "Woods", "domain": "hill.example"}
-
-
-def person(number: int, suffix: str = "example") -> dict[str, str]:
-    return {"first_name": f"Ann{number}", "last_name": "Lee", "domain": f"d{number}.{suffix}"}
-
-
-class Calls:
-    """A run that is running, and requests made in its name."""
-
-    def __init__(self, product: LiveProduct) -> None:
-        self.url = product.gateway_url
-        self.run = running_run()
-        self.token = issue(str(self.run), 1)
-
-    def single(self, tool: str, given: Any, key: str, **headers: str) -> httpx.Response:
-        told = {"Authorization": f"Bearer {self.token}", "Idempotency-Key": key, **headers}
-        return self._post(tool, {"payload": given}, told)
-
-    def batch(self, tool: str, members: dict[str, Any]) -> httpx.Response:
-        requests = [{"key": key, "input": given} for key, given in members.items()]
-        told = {"Authorization": f"Bearer {self.token}"}
-        return self._post(tool, {"payload": {"requests": requests}}, told)
-
-    def results(self, tool: str, members: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        answer = self.batch(tool, members)
-        assert answer.status_code == 200, answer.text
-        return {result["key"]: result for result in answer.json()["results"]}
-
-    def provider(self, tool: str) -> tuple[int, int]:
-        """Give how many requests and members of a tool have reached the provider."""
-        tools = httpx.get(f"{self.url}/sandbox/stats").json()["tools"]
-        counts = tools.get(tool, {"requests": 0, "members": 0})
-        return counts["requests"], counts["members"]
-
-    def _post(self, tool: str, body: Any, headers: dict[str, str]) -> httpx.Response:
-        url = f"{self.url}/api/v2/integrations/{tool}/execute"
-        return httpx.post(url, json=body, headers=headers, timeout=30)
-
-
-def running_run(**limits: Any) -> UUID:
-    from django.db.models.functions import Now
-
-    from plays.models import Play, Revision, Run, RunParticipant, RunUsage, Workspace
-
-    workspace = Workspace.objects.create(name=f"w{time.monotonic_ns()}")
-    play = Play.objects.create(workspace=workspace, name="p")
-    revision = Revision.objects.create(
-        play=play, number=1, format="module", filename="p.py", source=b"", digest="d", pipeline={}
-    )
-    run = Run.objects.create(
-        workspace=workspace, play=play, revision=revision, status="running", limits=limits
-    )
-    RunUsage.objects.create(run=run)
-    RunParticipant.objects.create(run=run, epoch=1, lease_until=Now())
-    return run.pk
-
-
-def set_run(run: UUID, **columns: Any) -> None:
-    from plays.models import Run
-
-    Run.objects.filter(pk=run).update(**columns)
-
-
-def usage(run: UUID) -> Any:
-    from plays.models import RunUsage
-
-    return RunUsage.objects.get(pk=run)
-
-
-def ledger(key: str) -> Any:
-    from plays.models import ToolCall
-
-    return ToolCall.objects.get(key=key)
-
-
-def key(number: int) -> str:
-    return f"{number:064d}"
-
-
-@pytest.fixture
-def start_calls(start_product: StartProduct) -> Callable[..., Calls]:
-    def start(**environment: str) -> Calls:
-        return Calls(start_product(only=("gateway",), **environment))
-
-    return start
+from tests.integration.gateway_calls import (
+    A_BATCH,
+    ADA,
+    BOB,
+    A,
+    C,
+    Calls,
+    key,
+    ledger,
+    person,
+    set_run,
+    usage,
+)
+from tests.product import StartProduct
 
 
 def test_a_call_is_paid_once_and_answered_from_the_ledger_after(start_calls: Any) -> None:
@@ -267,8 +187,8 @@ def test_clients_that_ask_the_same_at_once_share_one_call(start_calls: Any) -> N
 def test_two_gateways_share_one_call_and_one_ledger(start_product: StartProduct) -> None:
     sandbox = start_product(only=("gateway",), SANDBOX_LATENCY_MS="400")
     told = {"SANDBOX_URL": sandbox.gateway_url}
-    one = Calls(start_product(only=("gateway",), **told))
-    two = Calls(start_product(only=("gateway",), **told))
+    one = Calls(start_product(only=("gateway",), **told).gateway_url)
+    two = Calls(start_product(only=("gateway",), **told).gateway_url)
     two.run, two.token = one.run, one.token
     with ThreadPoolExecutor(2) as clients:
         both = list(clients.map(lambda calls: calls.single(A, ADA, key(1)), [one, two]))
@@ -284,8 +204,8 @@ def test_a_provider_window_is_shared_by_all_gateways(start_product: StartProduct
     ToolPolicy.objects.create(provider="sandbox_c", windows=[[3, 60]])
     sandbox = start_product(only=("gateway",))
     told = {"SANDBOX_URL": sandbox.gateway_url}
-    one = Calls(start_product(only=("gateway",), **told))
-    two = Calls(start_product(only=("gateway",), **told))
+    one = Calls(start_product(only=("gateway",), **told).gateway_url)
+    two = Calls(start_product(only=("gateway",), **told).gateway_url)
     with ThreadPoolExecutor(8) as clients:
         asked = [(calls, number) for number in range(4) for calls in (one, two)]
         answers = list(
@@ -323,7 +243,7 @@ def test_a_claim_left_by_a_killed_gateway_is_called_again_when_it_expires(
 
     sandbox = start_product(only=("gateway",), SANDBOX_LATENCY_MS="3000")
     product = start_product(only=("gateway",), SANDBOX_URL=sandbox.gateway_url)
-    calls = Calls(product)
+    calls = Calls(product.gateway_url)
     with ThreadPoolExecutor(1) as client:
         asking = client.submit(lambda: calls.single(A, ADA, key(1)))
         while not ToolCall.objects.filter(key=key(1), status="claimed").exists():

@@ -29,6 +29,14 @@ def test_a_policy_changes_the_page_at_once(cast: Cast) -> None:
     assert "switched off" in row
 
 
+def test_fetching_is_a_tool_that_can_be_switched_off(cast: Cast) -> None:
+    ToolPolicy.objects.create(provider="http", is_enabled=False)
+    page = signed_in(cast.alice).get("/tools/").content.decode()
+    row = page.partition("<td><code>http_fetch</code>")[2].partition("</tr>")[0]
+    assert "response" in row
+    assert "http_fetch is switched off (Tool policies, http)" in row
+
+
 def test_strangers_are_asked_to_sign_in_and_people_without_a_workspace_see_nothing(
     cast: Cast,
 ) -> None:

@@ -41,21 +41,22 @@ async def step(session: Session, key: str, function: Callable[[], Any]) -> Json:
     occurrence = scope.begin(key)
     try:
         name = f"{scope.place}/step/{durable_name(occurrence)}"
-        if scope.row is None:
-            return await _step_with_receipt(session, name, key, function)
-        return await _step_in_row(session, scope, name, (key, function))
+        return await kept(session, name, f"ctx.step({key!r})", function)
     finally:
         scope.end(key)
 
 
-async def _step_in_row(
-    session: Session, scope: Scope, name: str, work: tuple[str, Callable[[], Any]]
-) -> Json:
-    row = scope.row
-    assert row is not None
+async def kept(session: Session, name: str, where: str, function: Callable[[], Any]) -> Json:
+    """Give the value that is kept under this durable name, or run ``function()`` and keep its value.
+
+    ``where`` is what errors call it.
+    """
+    row = current.get().row
+    if row is None:
+        return await _kept_by_receipt(session, name, where, function)
     if name in row.entries:
         return row.entries[name]
-    value = await _value_of(*work)
+    value = await _value_of(where, function)
     session.recorder.entry(name, value, row)
     async with inside(row.worker):
         await session.recorder.committed()
@@ -63,21 +64,21 @@ async def _step_in_row(
     return value
 
 
-async def _step_with_receipt(
-    session: Session, name: str, key: str, function: Callable[[], Any]
+async def _kept_by_receipt(
+    session: Session, name: str, where: str, function: Callable[[], Any]
 ) -> Json:
     async def work() -> Json:
         with session.waits.busy():
-            return await _value_of(key, function)
+            return await _value_of(where, function)
 
-    return await once(session, Work(name, f"ctx.step({key!r})"), work)
+    return await once(session, Work(name, where), work)
 
 
-async def _value_of(key: str, function: Callable[[], Any]) -> Json:
+async def _value_of(where: str, function: Callable[[], Any]) -> Json:
     value = function()
     if inspect.isawaitable(value):
         value = await value
-    return check_json(value, f"ctx.step({key!r})")
+    return check_json(value, where)
 
 
 async def sleep(session: Session, seconds: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from runtime.events import RunStatus, StopReason
+from runtime.events import CellStatus, RunStatus, StopReason
 from runtime.tools import Failed
 
 STOPPING = {
@@ -50,6 +50,12 @@ class Halt:
             return False
         self.trip(RunStatus.PAUSED, reason, failed.message)
         return True
+
+    @property
+    def unfinished_cell(self) -> CellStatus:
+        """The state of a cell whose work was cancelled before its end."""
+        is_cancelled = self.stop is not None and self.stop.status is RunStatus.CANCELLED
+        return CellStatus.CANCELLED if is_cancelled else CellStatus.QUEUED
 
     async def tripped(self) -> Stop:
         """Wait until the run must stop."""

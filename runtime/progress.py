@@ -15,15 +15,29 @@ from runtime.values import MISSING, Json
 class CellProgress:
     """The states of one field of one row, and every attempt that was made for it."""
 
-    __slots__ = ("_recorder", "_row", "attempts", "field", "has_missed", "is_partial")
+    __slots__ = (
+        "_column", "_recorder", "_row", "attempts", "field", "is_exhausted", "is_partial"
+    )  # fmt: skip
 
-    def __init__(self, recorder: Recorder, row: RowRun, field: str) -> None:
+    def __init__(self, recorder: Recorder, row: RowRun, field: str, *, column: str = "") -> None:
         self._recorder = recorder
         self._row = row
+        self._column = column
         self.field = field
         self.attempts: list[dict[str, Json]] = []
-        self.has_missed = False
+        self.is_exhausted = False
         self.is_partial = False
+
+    @property
+    def has_missed(self) -> bool:
+        """Whether a call found nothing, or a waterfall had nobody left to ask."""
+        return self.is_exhausted or any(each["status"] == "no_result" for each in self.attempts)
+
+    def of_step(self, column: str) -> CellProgress:
+        """Give the progress of a call of one step of an inline waterfall, whose column shows it, too."""
+        step = CellProgress(self._recorder, self._row, self.field, column=column)
+        step.attempts = self.attempts
+        return step
 
     def computing(self) -> None:
         """The step's own code runs, and no call of it is open."""
@@ -61,7 +75,6 @@ class CellProgress:
                     "credits": outcome.credits,
                 }
             case Miss():
-                self.has_missed = True
                 attempt |= {
                     "status": "no_result",
                     "source": outcome.source,
@@ -86,6 +99,8 @@ class CellProgress:
 
     def _row_cell(self, cell: Cell) -> None:
         self._recorder.cell(self._row, self.field, cell)
+        if self._column:
+            self._recorder.cell(self._row, self._column, {**cell, "part_of": self.field})
 
 
 def _waiting(stage: str, reason: str, until: float) -> Cell:

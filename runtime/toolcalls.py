@@ -34,11 +34,16 @@ async def execute(session: Session, key: str, tool: str, tool_input: Json) -> To
 
 
 async def ask(
-    session: Session, spec: ToolSpec, key: str, call_input: Json, *, waterfall: bool = False
+    session: Session, spec: ToolSpec, key: str, call_input: Json, *, step: str | None = None
 ) -> Outcome:
-    """Put one call into its tool's lane and wait for the outcome, failures included."""
+    """Put one call into its tool's lane and wait for the outcome, failures included.
+
+    ``step``: a waterfall asks; the column in which its step shows, "" where it has none.
+    """
     scope = current.get()
     worker, cell = _caller(session, scope)
+    if cell and step:
+        cell = cell.of_step(step)
     try:
         return await session.lanes.call(
             spec,
@@ -46,7 +51,7 @@ async def ask(
             call_input,
             worker=worker,
             cell=cell,
-            waterfall=waterfall,
+            waterfall=step is not None,
         )
     finally:
         if scope.row is None:

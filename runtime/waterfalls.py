@@ -6,6 +6,7 @@ coroutine; that its calls leave in batches is the lanes' matter.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +14,8 @@ from typing import Any
 from runtime import durable, toolcalls
 from runtime.errors import HostFailed, PlayError, WaterfallIncomplete
 from runtime.events import CellStatus
-from runtime.identity import context_key, step_column
-from runtime.program import CodeStep, ToolStep, Waterfall, WaterfallStep
+from runtime.identity import call_name, context_key, step_column
+from runtime.program import CodeStep, Waterfall, WaterfallStep
 from runtime.scope import current
 from runtime.session import Session
 from runtime.tools import Failed, Hit, ToolSpec, output_value
@@ -35,11 +36,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One step of a waterfall: who is asked, the grid column of its own (inline only), and the question."""
+    """One step of a waterfall: who is asked, the grid column of its own (inline only), and the question.
+
+    ``left_out`` is why it is not asked, or "".
+    """
 
     who: str
     ask: Callable[[], Awaitable[Answer]]
     column: str = ""
+    is_code: bool = False
+    left_out: str = ""
 
 
 async def named(
@@ -56,11 +62,11 @@ async def named(
     steps = [
         Asking(
             spec.provider,
-            _tool_question(session, spec, name, call_input, spec.output, spread=False),
+            _tool_question(session, spec, name, lambda: call_input, spec.output),
         )
         for spec in specs
     ]
-    return await _run(name, steps, 1)
+    return await _run(session, name, steps, 1)
 
 
 async def inline(session: Session, spec: Waterfall, given: Mapping[str, Json], ctx: Any) -> Json:
@@ -70,15 +76,26 @@ async def inline(session: Session, spec: Waterfall, given: Mapping[str, Json], c
     """
     call_input = check_json(given, f"the input of the waterfall {spec.id!r}")
     steps = [await _asking(session, spec, step, call_input, ctx) for step in spec.steps]
-    return await _run(spec.id, steps, spec.min_results)
+    if all(step.left_out for step in steps):
+        raise _nobody(spec.id, [step.who for step in steps])
+    return await _run(session, spec.id, steps, spec.min_results)
 
 
-async def _run(name: str, steps: Sequence[Asking], min_results: int) -> Json:
+async def _run(session: Session, name: str, steps: Sequence[Asking], min_results: int) -> Json:
+    asked = [step for step in steps if not step.left_out]
+    for step in steps:
+        if step.left_out:
+            _tell(step, CellStatus.SKIPPED, reason=step.left_out)
+        else:
+            _tell(step, CellStatus.QUEUED)
+    return await _in_turn(session, name, asked, min_results)
+
+
+async def _in_turn(session: Session, name: str, steps: Sequence[Asking], min_results: int) -> Json:
     found: list[Json] = []
     reasons: list[tuple[str, str]] = []
     for index, step in enumerate(steps):
-        _tell(step, CellStatus.RUNNING)
-        answer = await step.ask()
+        answer = await _answer(session, step, steps[index:])
         _tell_answer(step, answer)
         found += answer.values
         if answer.failure:
@@ -88,6 +105,17 @@ async def _run(name: str, steps: Sequence[Asking], min_results: int) -> Json:
                 _tell(left, CellStatus.SKIPPED, reason=f"{step.who} was enough")
             return found[0] if min_results == 1 else found
     return _too_few(name, found, reasons, min_results)
+
+
+async def _answer(session: Session, step: Asking, unfinished: Sequence[Asking]) -> Answer:
+    if step.is_code:
+        _tell(step, CellStatus.RUNNING)
+    try:
+        return await step.ask()
+    except asyncio.CancelledError:
+        for left in unfinished:
+            _tell(left, session.halt.unfinished_cell)
+        raise
 
 
 def _too_few(
@@ -101,7 +129,7 @@ def _too_few(
     if reasons:
         raise WaterfallIncomplete(name, reasons)
     if cell:
-        cell.has_missed = True
+        cell.is_exhausted = True
     return None
 
 
@@ -132,13 +160,23 @@ async def _provider_tools(
         if provider not in session.form.left_out
     ]
     look_up = session.catalogue.specs if providers else session.catalogue.those_known
-    specs = [spec for spec in await look_up(asked) if not spec.unusable]
+    specs = [spec for spec in await look_up(asked) if not _left_out(session, spec)]
     if not specs:
-        raise PlayError(
-            f"the waterfall {name!r} has nobody to ask: none of {', '.join(wanted)} can be used"
-            " (switched off, without credentials, or left out of this run)"
-        )
+        raise _nobody(name, wanted)
     return specs
+
+
+def _left_out(session: Session, spec: ToolSpec) -> str:
+    if spec.provider in session.form.left_out:
+        return f"{spec.provider} is left out of this run"
+    return spec.unusable
+
+
+def _nobody(name: str, wanted: Sequence[str]) -> PlayError:
+    return PlayError(
+        f"the waterfall {name!r} has nobody to ask: none of {', '.join(wanted)} can be used"
+        " (switched off, without credentials, or left out of this run)"
+    )
 
 
 async def _asking(
@@ -146,30 +184,41 @@ async def _asking(
 ) -> Asking:
     column = step_column(spec.id, step.id)
     if isinstance(step, CodeStep):
-        return Asking(step.id, _code_question(session, spec, step, call_input, ctx), column)
+        ask = _code_question(session, spec, step, call_input, ctx)
+        return Asking(step.id, ask, column, is_code=True)
     tool = await session.catalogue.spec(step.tool)
+
+    def mapped() -> Json:
+        if step.map_input is None:
+            return call_input
+        return check_json(step.map_input(call_input), f"map_input of {step.id!r}")
+
     key = f"{spec.id}.{step.id}"
-    mapped = _mapped(step, call_input)
-    return Asking(
-        step.id, _tool_question(session, tool, key, mapped, spec.output, spread=True), column
-    )
-
-
-def _mapped(step: ToolStep, call_input: Json) -> Json:
-    if step.map_input is None:
-        return call_input
-    return check_json(step.map_input(call_input), f"map_input of {step.id!r}")
+    ask = _tool_question(session, tool, key, mapped, spec.output, column=column)
+    return Asking(step.id, ask, column, left_out=_left_out(session, tool))
 
 
 def _tool_question(
-    session: Session, spec: ToolSpec, key: str, call_input: Json, output: str, *, spread: bool
+    session: Session,
+    spec: ToolSpec,
+    key: str,
+    make_input: Callable[[], Json],
+    output: str,
+    *,
+    column: str = "",
 ) -> Callable[[], Awaitable[Answer]]:
+    """Ask one tool. ``column``: it is a step of an inline waterfall, whose lists are several values."""
+
     async def ask() -> Answer:
-        outcome = await toolcalls.ask(session, spec, key, call_input, waterfall=True)
+        try:
+            call_input = make_input()
+        except Exception as error:  # noqa: BLE001 (an author's map_input may raise anything)
+            return Answer(failure=f"{type(error).__name__}: {error}")
+        outcome = await toolcalls.ask(session, spec, key, call_input, step=column)
         if isinstance(outcome, Failed):
             return Answer(failure=outcome.message)
         value = output_value(spec, outcome.result, output) if isinstance(outcome, Hit) else None
-        return Answer(_values(value, spread=spread))
+        return Answer(_values(value, spread=bool(column)))
 
     return ask
 
@@ -177,11 +226,13 @@ def _tool_question(
 def _code_question(
     session: Session, spec: Waterfall, step: CodeStep, call_input: Json, ctx: Any
 ) -> Callable[[], Awaitable[Answer]]:
+    key = f"{spec.id}.{step.id}"
+
     async def ask() -> Answer:
+        name = call_name(f"{current.get().place}/code", key, call_input)
+        where = f"the step {step.id!r} of the waterfall {spec.id!r}"
         try:
-            result = await durable.step(
-                session, f"{spec.id}.{step.id}", lambda: step.run(call_input, ctx)
-            )
+            result = await durable.kept(session, name, where, lambda: step.run(call_input, ctx))
         except HostFailed:
             raise
         except Exception as error:  # noqa: BLE001 (an author's code may raise anything)

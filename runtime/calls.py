@@ -101,7 +101,12 @@ class Call:
 
     def member(self) -> Member:
         """Give the form that travels."""
-        return Member(name=self.name, input=self.input, waterfall=self.waterfall)
+        return Member(
+            name=self.name,
+            input=self.input,
+            waterfall=self.waterfall,
+            attempt=self.tries.requests + 1,
+        )
 
 
 class Waiting:

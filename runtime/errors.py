@@ -90,7 +90,8 @@ class ToolFailed(DeeplineError):
     """One call of one tool failed for good; the ledger holds no answer for it.
 
     ``category`` is one of validation, authentication, billing, quota, rate_limit, network, upstream,
-    limit, internal. ``attempts`` counts requests that were made for this call in this run.
+    limit, internal. ``attempts`` counts requests that were made for this call in this run; ``request`` is
+    the gateway's name of the last one.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class ToolFailed(DeeplineError):
         code: str = "",
         attempts: int = 0,
         retryable: bool = False,
+        request: str = "",
     ) -> None:
         super().__init__(message)
         self.tool = tool
@@ -111,6 +113,7 @@ class ToolFailed(DeeplineError):
         self.code = code
         self.attempts = attempts
         self.retryable = retryable
+        self.request = request
         self.message = message
 
 
@@ -151,7 +154,7 @@ def describe(error: BaseException) -> dict[str, Any]:
         "type": type(error).__name__,
         "message": str(error) or type(error).__name__,
     }
-    for name in ("tool", "provider", "category", "code", "attempts", "retryable"):
+    for name in ("tool", "provider", "category", "code", "attempts", "retryable", "request"):
         value = getattr(error, name, None)
         if isinstance(value, str | int | bool) and value != "":
             told[name] = value

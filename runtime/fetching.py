@@ -58,6 +58,7 @@ async def fetch(session: Session, key: str, request: Mapping[str, Any]) -> Fetch
             code=error.code,
             attempts=error.attempts,
             retryable=error.retryable,
+            request=error.request,
         ) from error
     told: dict[str, Any] = result.result
     return FetchResponse(**{name: told[name] for name in FetchResponse.__slots__})

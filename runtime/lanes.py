@@ -327,6 +327,7 @@ class Lanes:
             told.get("retry_after"),
             call.tries.requests + 1,
             told.get("call", ""),
+            told.get("request", ""),
         )
         wait = wait_after(failed, call.tries, random.random)
         if wait is None:

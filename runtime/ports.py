@@ -222,6 +222,7 @@ class Member(TypedDict):
     """One call: its durable name and input. The host derives the gateway's key from them.
 
     ``waterfall``: a waterfall asks, so it counts against the limit on waterfall steps too.
+    ``attempt``: how often this run has asked, this time included.
     ``stale_after_seconds``: answers that were older than this when the run started are too old for it
     (absent: any age will do). It is the same for all members of one request.
     """
@@ -229,16 +230,17 @@ class Member(TypedDict):
     name: str
     input: Json
     waterfall: bool
+    attempt: NotRequired[int]
     stale_after_seconds: NotRequired[float]
 
 
 class MemberOutcome(TypedDict):
     """How one call ended.
 
-    ``hit`` and ``miss`` are definite. ``failed`` carries code, category, message, retryable and
-    retry_after (seconds). ``unattempted``: the reply left this member out; it cost nothing. ``pending``:
-    ask again after ``retry_after``. ``stopped``: the gateway refuses this run or epoch; nothing may be
-    sent any more.
+    ``hit`` and ``miss`` are definite. ``failed`` carries code, category, message, retryable, retry_after
+    (seconds), and the gateway's name of the request. ``unattempted``: the reply left this member out; it
+    cost nothing. ``pending``: ask again after ``retry_after``. ``stopped``: the gateway refuses this run
+    or epoch; nothing may be sent any more.
     """
 
     kind: Literal["hit", "miss", "failed", "unattempted", "pending", "stopped"]
@@ -250,6 +252,7 @@ class MemberOutcome(TypedDict):
     category: NotRequired[str]
     message: NotRequired[str]
     provider: NotRequired[str]
+    request: NotRequired[str]
     retryable: NotRequired[bool]
     retry_after: NotRequired[float | None]
 

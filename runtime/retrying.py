@@ -20,6 +20,7 @@ RATE_LIMITED_IN_A_ROW = 20
 UNATTEMPTED_SENDS = 3
 RETRY_AFTER_FALLBACK_SECONDS = 1.0
 BACKOFF_SECONDS = 0.5
+SHORTEST_WAIT_SECONDS = 0.001
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ def wait_after(failed: Failed, tries: Tries, jitter: Callable[[], float]) -> flo
         if tries.rate_limited > RATE_LIMITED_IN_A_ROW:
             return None
         asked = failed.retry_after
-        return RETRY_AFTER_FALLBACK_SECONDS if asked is None else max(0.0, asked)
+        return max(SHORTEST_WAIT_SECONDS, RETRY_AFTER_FALLBACK_SECONDS if asked is None else asked)
     tries.rate_limited = 0
     tries.transient += 1
     if tries.transient >= TRANSIENT_ATTEMPTS:
@@ -67,11 +68,15 @@ def retry_after_seconds(header: str | None, now: float) -> float:
         return RETRY_AFTER_FALLBACK_SECONDS
     with contextlib.suppress(ValueError):
         seconds = float(text)
-        return max(0.001, seconds) if math.isfinite(seconds) else RETRY_AFTER_FALLBACK_SECONDS
+        return (
+            max(SHORTEST_WAIT_SECONDS, seconds)
+            if math.isfinite(seconds)
+            else RETRY_AFTER_FALLBACK_SECONDS
+        )
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:
         return RETRY_AFTER_FALLBACK_SECONDS
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return max(0.001, moment.timestamp() - now)
+    return max(SHORTEST_WAIT_SECONDS, moment.timestamp() - now)

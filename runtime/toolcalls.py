@@ -74,6 +74,7 @@ def _definite(spec: ToolSpec, outcome: Outcome) -> Hit | Miss:
             code=outcome.code,
             attempts=outcome.attempts,
             retryable=outcome.retryable,
+            request=outcome.request,
         )
     return outcome
 

@@ -64,9 +64,23 @@ class ToolSpec:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> ToolSpec:
-        """Read what :meth:`to_json` gave."""
+        """Read what :meth:`to_json` gave. Paths that are blank or no text are left out."""
         form = told["batch"]
-        return cls(**{**told, "batch": form and BatchForm(form[0], form[1], tuple(form[2]))})
+        known = {
+            "getters": _paths(told["getters"]),
+            "lists": _paths(told["lists"]),
+            "batch": form and BatchForm(form[0], form[1], tuple(form[2])),
+        }
+        return cls(**{**told, **known})
+
+
+def _paths(told: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Give the paths by name that lead somewhere; a blank one would stand for the whole result."""
+    named = {
+        name: [path for path in paths if isinstance(path, str) and path.strip()]
+        for name, paths in told.items()
+    }
+    return {name: paths for name, paths in named.items() if paths}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +104,10 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The call failed. ``category`` as in ToolFailed; ``retry_after`` in seconds where one was told."""
+    """The call failed. ``category`` as in ToolFailed; ``retry_after`` in seconds where one was told.
+
+    ``request`` is the gateway's name of the request, for whoever looks into its log.
+    """
 
     message: str
     category: str
@@ -100,6 +117,7 @@ class Failed:
     retry_after: float | None = None
     attempts: int = 0
     call: str = ""
+    request: str = ""
 
 
 Outcome = Hit | Miss | Failed

@@ -28,10 +28,14 @@ PROVIDER_ALIASES = {"pdl": "peopledatalabs"}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one step gave: values that are meaningful, or the reason for which it failed."""
+    """What one step gave: values that are meaningful, or the reason for which it failed.
+
+    ``is_final``: nobody else is asked, because the failure is this side's and the answer may be paid for.
+    """
 
     values: list[Json] = field(default_factory=list)
     failure: str = ""
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,8 @@ async def _in_turn(session: Session, name: str, steps: Sequence[Asking], min_res
         found += answer.values
         if answer.failure:
             reasons.append((step.who, answer.failure))
+        if answer.is_final:
+            break
         if len(found) >= min_results:
             for left in steps[index + 1 :]:
                 _tell(left, CellStatus.SKIPPED, reason=f"{step.who} was enough")
@@ -216,7 +222,7 @@ def _tool_question(
             return Answer(failure=f"{type(error).__name__}: {error}")
         outcome = await toolcalls.ask(session, spec, key, call_input, step=column)
         if isinstance(outcome, Failed):
-            return Answer(failure=outcome.message)
+            return Answer(failure=outcome.message, is_final=outcome.category == "internal")
         value = output_value(spec, outcome.result, output) if isinstance(outcome, Hit) else None
         return Answer(_values(value, spread=bool(column)))
 

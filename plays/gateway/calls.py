@@ -19,8 +19,9 @@ from plays.gateway.configuration import Timing
 from plays.gateway.ledger import Claimed, Ledger, Settlement, in_doubt
 from plays.gateway.transport import Transport
 from plays.gateway.windows import NoSlot, Slot, Windows
-from plays.tools.definitions import Entry, Failure, ProviderReply, ProviderRequest, Tool
+from plays.tools.definitions import Entry, Failure, Found, ProviderReply, ProviderRequest, Tool
 from plays.tools.policies import Policy
+from runtime.values import sanitise
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,8 @@ class Calls:
         ) -> ProviderReply | Failure:
             return await self._send(tool, policy, request, members, trip)
 
-        entries = await self._entries(tool, calls, send, is_bulk=is_bulk)
+        made = await self._entries(tool, calls, send, is_bulk=is_bulk)
+        entries = [_storable(entry) for entry in made]
         return [
             Settlement(
                 call,
@@ -164,6 +166,17 @@ class Calls:
                 log.warning(
                     "other gateways do not hear that %s is limited: %s", tool.provider, error
                 )
+
+
+def _storable(entry: Entry) -> Entry:
+    """Give an entry as the ledger can hold it, so that it is answered now as it will be ever after."""
+    match entry:
+        case Found(result):
+            return Found(sanitise(result)[0])
+        case Failure():
+            return replace(entry, message=sanitise(entry.message)[0])
+        case _:
+            return entry
 
 
 def told(settlement: Settlement) -> Entry:

@@ -25,7 +25,7 @@ from plays.gateway.errors import KEY_REUSED, Stopped
 from plays.tools.definitions import Entry, Failure, Found, Json, LeftOut, Nothing, Tool
 from plays.tools.policies import Policy
 from plays.tools.wire import loads
-from runtime.values import canonical_json, sanitise
+from runtime.values import canonical_json
 
 POOL_MIN, POOL_MAX = 1, 8
 RECONNECT_SECONDS = 5.0
@@ -252,7 +252,7 @@ def _settlement_json(settlement: Settlement) -> dict[str, Json]:
         "claim": claimed.claim,
         "root_id": claimed.root,
         "status": _status(settlement),
-        "result": sanitise(entry.result)[0] if isinstance(entry, Found) else None,
+        "result": entry.result if isinstance(entry, Found) else None,
         "error": _error(entry),
         "credits": str(settlement.credits),
         "reserved": str(claimed.asked.price),
@@ -280,8 +280,7 @@ def _status(settlement: Settlement) -> str:
 def _error(entry: Entry) -> Json:
     match entry:
         case Failure():
-            told = {"code": entry.code, "category": entry.category, "message": entry.message}
-            return sanitise(told)[0]
+            return {"code": entry.code, "category": entry.category, "message": entry.message}
         case LeftOut():
             return {"code": "left_out", "message": "the reply left this call out"}
         case _:

@@ -11,6 +11,7 @@ from runtime.wire import loads
 Json = Any
 
 STOPS = ("lease_lost", "run_stopped")
+MESSAGE_MAX = 1_000
 AWAY = ("store_unavailable", "limits_unavailable")
 """A server that the gateway needs is away, and no call left for a provider."""
 
@@ -44,16 +45,19 @@ def _batch(told: Mapping[str, Json], keys: Sequence[str]) -> list[MemberOutcome]
 
 
 def _entry(told: Mapping[str, Json]) -> MemberOutcome:
+    """Give what an entry tells: its status counts, else whether it has a result."""
     match told.get("status"):
-        case "completed":
+        case "completed" | None if told.get("result") is not None:
             hit = _definite("hit", told)
-            hit["result"] = told.get("result")
+            hit["result"] = told["result"]
             return hit
-        case "no_result":
+        case "completed" | "no_result":
+            return _definite("miss", told)
+        case None if not told.get("error"):
             return _definite("miss", told)
         case "pending":
             return _pending(told)
-        case "failed":
+        case "failed" | None:
             error = told.get("error") or {}
             _wait_while_away(error)
             return _failed(error, _number(error.get("retry_after", told.get("retry_after"))))
@@ -101,11 +105,16 @@ def _failed(error: Mapping[str, Json], retry_after: float | None) -> MemberOutco
         "kind": "failed",
         "code": str(error.get("code", "")),
         "category": str(error.get("category", "internal")),
-        "message": str(error.get("message", "the call failed")),
+        "message": _readable(str(error.get("message", "the call failed"))),
         "provider": str(error.get("provider", "")),
+        "request": str(error.get("request_id", "")),
         "retryable": bool(error.get("retryable", False)),
         "retry_after": retry_after,
     }
+
+
+def _readable(message: str) -> str:
+    return message if len(message) <= MESSAGE_MAX else f"{message[: MESSAGE_MAX - 3]}..."
 
 
 def _object(body: bytes) -> dict[str, Json]:

@@ -71,9 +71,9 @@ class ProviderReply:
     url: str = ""
 
     def json(self) -> Json:
-        """Parse the body, integers of any size exactly. Raises Unreadable."""
+        """Parse the body, integers of any size exactly, NaN as null. Raises Unreadable."""
         try:
-            return loads(self.body)
+            return loads(self.body, constant=lambda _: None)
         except ValueError as error:
             raise Unreadable("the reply is not JSON") from error
 

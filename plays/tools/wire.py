@@ -1,7 +1,7 @@
 """Plain ASGI in a few functions: read a body, give an answer. For the gateway and the sandbox's server.
 
 No framework stands between them and the wire, because their few routes need none and each call passes here
-twice. JSON is read exactly (integers of any size) and NaN and infinities are refused.
+twice. JSON is read exactly (integers of any size) and NaN and infinities are refused unless said.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def json_answer(status: int, content: Json, headers: Mapping[str, str] | None = 
     return Answer(status, canonical_bytes(content), told)
 
 
-def loads(text: bytes | str) -> Json:
-    """Parse JSON exactly. Raises ValueError."""
+def loads(text: bytes | str, constant: Callable[[str], Json] | None = None) -> Json:
+    """Parse JSON exactly; ``constant`` says what NaN and the infinities stand for. Raises ValueError."""
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=constant or _no_constant)
     except RecursionError as error:
         raise ValueError("the JSON is nested too deeply") from error
 

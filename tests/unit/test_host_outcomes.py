@@ -33,7 +33,7 @@ def test_a_single_answer_is_a_hit() -> None:
     ]
 
 
-def test_no_result_is_a_miss_and_never_a_failure() -> None:
+def test_no_result_is_a_miss_and_never_a_failure() -> None:  # rule 10.9
     told = {"status": "no_result", "result": None, "credits": 0, "source": "ledger", "call": "k"}
     assert outcomes(200, told, "k") == [
         {"kind": "miss", "source": "ledger", "credits": 0.0, "call": "k"}
@@ -49,7 +49,7 @@ def test_entries_are_matched_by_key_whatever_their_order() -> None:
     assert (first["kind"], second["kind"]) == ("hit", "miss")
 
 
-def test_a_member_that_no_entry_names_is_unattempted() -> None:
+def test_a_member_that_no_entry_names_is_unattempted() -> None:  # rule 8.10
     entries = [
         {"key": "a", "status": "completed", "result": 1},
         {"key": "b", "status": "unattempted"},
@@ -63,7 +63,7 @@ def test_a_batch_of_one_is_read_as_a_batch() -> None:
     assert outcomes(200, {"results": entries}, "a")[0]["kind"] == "hit"
 
 
-def test_a_failed_member_keeps_its_reason() -> None:
+def test_a_failed_member_keeps_its_reason() -> None:  # rule 15.7
     entries = [{"key": "a", "status": "failed", "error": {**ERROR, "retry_after": 1.5}}]
     (failed,) = outcomes(200, {"results": entries}, "a")
     assert failed == {
@@ -72,9 +72,44 @@ def test_a_failed_member_keeps_its_reason() -> None:
         "category": "upstream",
         "message": "the provider failed",
         "provider": "sandbox_a",
+        "request": "r",
         "retryable": True,
         "retry_after": 1.5,
     }
+
+
+def test_a_long_sentence_is_cut_to_a_readable_length() -> None:  # rule 15.7
+    error = {**ERROR, "message": "x" * 5_000}
+    (failed,) = outcomes(502, {"error": error}, "a")
+    assert len(failed["message"]) == 1_000
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        ({"status": "completed", "result": {"email": "a"}}, "hit"),
+        ({"status": "completed", "result": 0}, "hit"),
+        ({"status": "no_result", "result": {"email": "a"}}, "miss"),
+        ({"status": "failed", "result": {"email": "a"}}, "failed"),
+        ({"result": {"email": "a"}}, "hit"),
+        ({"result": None}, "miss"),
+        ({"error": ERROR}, "failed"),
+    ],
+)
+def test_the_status_that_is_told_counts_else_whether_there_is_a_result(
+    told: dict[str, Any], kind: str
+) -> None:
+    # rule 15.10
+    assert outcomes(200, told, "a")[0]["kind"] == kind
+    assert outcomes(200, {"results": [told | {"key": "a"}]}, "a")[0]["kind"] == kind
+
+
+@pytest.mark.parametrize("told", [{}, {"status": "completed"}, {"credits": 1, "call": "k"}])
+def test_an_envelope_without_a_result_is_a_miss(told: dict[str, Any]) -> None:
+    # rule 15.9
+    (found,) = outcomes(200, told, "a")
+    assert found["kind"] == "miss"
+    assert "result" not in found
 
 
 def test_a_refused_request_fails_every_member_with_the_time_to_wait() -> None:

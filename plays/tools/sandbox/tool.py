@@ -51,6 +51,8 @@ def _request(path: str, content: Json, asks: Sequence[Ask]) -> ProviderRequest:
 
 def _read(reply: ProviderReply) -> Entry:
     told = reply.json()
+    if not isinstance(told, dict | None):
+        raise Unreadable("the result is no object")
     return Nothing() if told is None else Found(told)
 
 

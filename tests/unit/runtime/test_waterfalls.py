@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from runtime import code_step, play, tool_step, waterfall
 from runtime.context import Context
-from runtime.errors import PlayError
+from runtime.errors import HostFailed, PlayError
 from runtime.events import RunStatus
 from runtime.memory import failed, hit, miss
 from runtime.ports import MemberOutcome
@@ -308,3 +308,29 @@ def naive(script: list[str], wanted: int) -> tuple[str, Any]:
     if values:
         return "missed", values
     return ("failed", None) if "fail" in script else ("missed", None)
+
+
+async def test_a_failure_of_this_side_does_not_buy_elsewhere(world: Any) -> None:
+    # case E9
+    def lost(given: Any) -> MemberOutcome:
+        return failed("the gateway failed", category="internal")
+
+    here = world(provider_tools(a=lost, b=found), rows=ROW)
+    await here.run(named("a", "b"))
+    assert here.statuses("email") == ["failed"]
+    assert "a: the gateway failed" in here.rows()[0].cells["email"]["error"]["message"]
+    assert here.sent("b_email") == []
+
+
+async def test_a_world_that_fails_does_not_buy_elsewhere(world: Any) -> None:
+    # case E9
+    async def gone(tool: str, members: list[Any]) -> list[MemberOutcome]:
+        asked.append(tool)
+        raise HostFailed("the answer cannot be stored")
+
+    asked: list[str] = []
+    here = world(provider_tools(a=found, b=found), rows=ROW)
+    here.ports.gateway.execute = gone
+    with pytest.raises(HostFailed):
+        await here.run(named("a", "b"))
+    assert asked == ["a_email"]

@@ -1,13 +1,18 @@
-"""Calls an author's function with as many of (row, ctx, index) as it takes."""
+"""An author's functions: called with as many of (row, ctx, index) as they take; where they failed."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 from runtime.errors import PlayError
+
+NOT_AUTHORS = (os.path.dirname(__file__), os.path.dirname(os.__file__))
+"""Folders whose code is no author's: the engine's and the standard library's."""
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -35,3 +40,11 @@ def _taken(function: Callable[..., Any], offered: int) -> int:
             f" and at most {offered} are given here"
         )
     return min(max(required, 1 if positional else 0), offered)
+
+
+def author_line(error: BaseException) -> str:
+    """Give ``file:line`` of the last frame of an error that is an author's, or ""."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith(NOT_AUTHORS):
+            return f"{frame.filename}:{frame.lineno}"
+    return ""

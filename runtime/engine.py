@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.activity import Activity, Worker
+from runtime.calling import author_line
 from runtime.catalogue import Catalogue
 from runtime.context import Context, output_of
 from runtime.errors import HostFailed, describe
@@ -203,7 +204,10 @@ class Engine:
             return RunOutcome(RunStatus.COMPLETED, playing.result())
         if isinstance(error, HostFailed) or not isinstance(error, Exception):
             raise error
-        return RunOutcome(RunStatus.FAILED, error=describe(error))
+        told = {**describe(error), "play": self._play.name}
+        if line := author_line(error):
+            told["line"] = line
+        return RunOutcome(RunStatus.FAILED, error=told)
 
 
 def _stopped(stop: Stop) -> RunOutcome:

@@ -6,12 +6,10 @@ This is where an author's code is called, so this is where anything may be raise
 from __future__ import annotations
 
 import inspect
-import os
-import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runtime.calling import bound
+from runtime.calling import author_line, bound
 from runtime.errors import HostFailed, PlayError, describe
 from runtime.events import CellStatus
 from runtime.ports import Cell, FieldForm
@@ -25,16 +23,13 @@ from runtime.values import Json, check_json, digest, is_meaningful
 
 REUSABLE = (CellStatus.COMPLETED, CellStatus.MISSED, CellStatus.CACHED, CellStatus.MANUAL)
 
-NOT_AUTHORS = (os.path.dirname(__file__), os.path.dirname(os.__file__))
-"""Folders whose code is no author's: the engine's and the standard library's."""
-
 Resolve = Callable[["Running"], Any]
 
 
 class Running:
     """One field of one row while it is computed. ``known`` is what its code may read."""
 
-    __slots__ = ("ctx", "is_skipped", "known", "path", "reads", "row", "session")
+    __slots__ = ("ctx", "failed_at", "is_skipped", "known", "path", "reads", "row", "session")
 
     def __init__(
         self, session: Session, row: RowRun, known: Mapping[str, Json], *, ctx: Any, path: str
@@ -46,6 +41,7 @@ class Running:
         self.path = path
         self.reads: set[str] = set()
         self.is_skipped = False
+        self.failed_at = path
 
     def view(self) -> RowView:
         """Give the row as the author's code reads it."""
@@ -81,7 +77,7 @@ async def fill(session: Session, field: Field, row: RowRun, ctx: Any) -> bool:
     except HostFailed:
         raise
     except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
-        _failed(session, field, row, progress, error)
+        _failed(running, field, progress, error)
         return False
     finally:
         current.reset(token)
@@ -166,25 +162,18 @@ def _final_status(running: Running, progress: CellProgress, value: Json) -> Cell
     return CellStatus.COMPLETED
 
 
-def _failed(
-    session: Session, field: Field, row: RowRun, progress: CellProgress, error: Exception
-) -> None:
+def _failed(running: Running, field: Field, progress: CellProgress, error: Exception) -> None:
+    session = running.session
     told = describe(error)
-    if line := _author_line(error):
+    if line := author_line(error):
         told["line"] = line
+    if running.failed_at != field.name:
+        told["step"] = running.failed_at
     cell = Cell(status=CellStatus.FAILED, error=told, at=session.ports.clock.now())
     if progress.attempts:
         cell["attempts"] = progress.attempts
         cell["provider"] = progress.attempts[-1]["provider"]
-    session.recorder.cell(row, field.name, cell, None)
-
-
-def _author_line(error: Exception) -> str:
-    """Give ``file:line`` of the last frame that is an author's, or ""."""
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if not frame.filename.startswith(NOT_AUTHORS):
-            return f"{frame.filename}:{frame.lineno}"
-    return ""
+    session.recorder.cell(running.row, field.name, cell, None)
 
 
 def compile_resolver(resolver: Any, where: str) -> Resolve:
@@ -279,6 +268,9 @@ def _compile_steps(program: Steps, where: str) -> Resolve:
         token = current.set(Scope(f"{outer.row.place}/{path}", scope.row, scope.cell))
         try:
             return await _resolved(part, inner)
+        except Exception:
+            outer.failed_at = inner.failed_at
+            raise
         finally:
             current.reset(token)
             outer.reads |= {

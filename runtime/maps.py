@@ -17,7 +17,7 @@ from runtime.events import CellStatus, RowStatus, RunStatus
 from runtime.fields import Field, fill
 from runtime.loader import load_rows
 from runtime.plan import MapPlan
-from runtime.ports import Cell, FieldForm
+from runtime.ports import Cell, FailedRows, FieldForm
 from runtime.program import Step
 from runtime.rows import RowRun
 from runtime.session import Session
@@ -39,10 +39,8 @@ async def run_map(session: Session, plan: MapPlan, source: Any, ctx: Any) -> Dat
     mapped = _MapRun(session, fields, ctx)
     await Admission(session, frame, place=plan.place, run_row=mapped.run_row).run()
     await session.recorder.committed()
-    if mapped.failed and plan.on_row_error == "fail":
-        raise RowsFailed(
-            f"{plan.where}: {mapped.failed:,} of {total:,} rows failed; open their cells for the reasons"
-        )
+    if plan.on_row_error == "fail" and (failed := await session.ports.rows.failed(frame)):
+        raise RowsFailed(_told(plan, failed, total))
     output = [*columns, *(name for name in _visible(plan.steps) if name not in columns)]
     dataset = frame_dataset(session, frame, namespace=plan.namespace, columns=output, count=total)
     dataset.preview = await dataset.peek()
@@ -59,6 +57,14 @@ def _field(plan: MapPlan, step: Step) -> Field:
     return Field(step, form, plan.where)
 
 
+def _told(plan: MapPlan, failed: FailedRows, total: int) -> str:
+    step = failed["error"].get("step", failed["field"])
+    return (
+        f"{plan.where}: {failed['rows']:,} of {total:,} rows failed, first step {step!r} of row"
+        f" {failed['position'] + 1:,}: {failed['error'].get('message', '')}"
+    )
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
@@ -68,13 +74,12 @@ def _visible(steps: Sequence[Step]) -> list[str]:
 
 
 class _MapRun:
-    """One map while it runs: what its rows do, and how many of them failed in this engine."""
+    """One map while it runs: what its rows do."""
 
     def __init__(self, session: Session, fields: list[Field], ctx: Any) -> None:
         self._session = session
         self._fields = fields
         self._ctx = ctx
-        self.failed = 0
 
     async def run_row(self, row: RowRun) -> None:
         """Fill the row's fields in order; all that comes of it is recorded."""
@@ -98,7 +103,6 @@ class _MapRun:
             recorder.cell(row, field.name, Cell(status=CellStatus.SKIPPED, reason=reason))
         recorder.row(row, RowStatus.FAILED)
         recorder.count("rows_failed")
-        self.failed += 1
 
     def _stopped(self, row: RowRun, index: int) -> None:
         """The run stands still or was cancelled, or the row leaves memory for a while."""

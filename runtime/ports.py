@@ -126,6 +126,15 @@ class WaitingRows(TypedDict):
     wake_at: float
 
 
+class FailedRows(TypedDict):
+    """How many rows of a frame failed, and what failed in the first of them; ``field`` by its whole path."""
+
+    rows: int
+    position: int
+    field: str
+    error: dict[str, Json]
+
+
 class StoredRow(TypedDict):
     """A row as later readers see it: ``input`` columns and computed ``values``, hidden ones included."""
 
@@ -288,6 +297,9 @@ class Rows(Protocol):
 
     async def waiting(self, frame: int) -> WaitingRows | None:
         """Tell of the rows that wait, also of those that may run again; None: no row waits."""
+
+    async def failed(self, frame: int) -> FailedRows | None:
+        """Tell of the rows that failed, whichever worker ran them; None: no row did."""
 
     async def read_page(self, frame: int, after: int, n: int) -> list[StoredRow]:
         """Read up to ``n`` rows with a position above ``after`` (-1: from the start)."""

@@ -129,6 +129,7 @@ _ARGUMENTS: dict[tuple[str, str], Any] = {
     ("rows", "seal"): tuple[FrameId],
     ("rows", "claim"): tuple[FrameId, Many],
     ("rows", "waiting"): tuple[FrameId],
+    ("rows", "failed"): tuple[FrameId],
     ("rows", "read_page"): tuple[FrameId, Annotated[int, Field(ge=-1, lt=2**31)], Many],
     ("records", "commit"): tuple[Group],
     ("receipts", "claim"): tuple[Name, Annotated[str, Field(max_length=64)], ChildCall | None],

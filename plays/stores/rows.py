@@ -17,6 +17,7 @@ from plays.stores.totals import ROW_TOTALS_PLUS, settled_rows
 from runtime.errors import HostFailed
 from runtime.ports import (
     ClaimedRow,
+    FailedRows,
     FrameForm,
     NewRow,
     OpenFrame,
@@ -81,6 +82,13 @@ class PostgresRows:
     async def waiting(self, frame: int) -> WaitingRows | None:
         ((rows, wake_at),) = await self._writer.read(_WAITING, {"frame": frame, "run": self._run})
         return {"rows": rows, "wake_at": wake_at} if rows else None
+
+    async def failed(self, frame: int) -> FailedRows | None:
+        found = await self._writer.read(_FAILED, {**_ids(frame), "run": self._run})
+        if not found:
+            return None
+        ((rows, position, field, error),) = found
+        return {"rows": rows, "position": position, "field": field, "error": error}
 
     async def read_page(self, frame: int, after: int, n: int) -> list[StoredRow]:
         told = {**_ids(frame), "run": self._run, "n": n, "first": row_id(frame, after + 1)}
@@ -191,6 +199,18 @@ _WAITING = """
 SELECT count(*), extract(epoch FROM min(r.wake_at))::float8 FROM plays_rowstate AS r
 WHERE r.frame_id = %(frame)s AND r.status = 'waiting'
     AND EXISTS (SELECT 1 FROM plays_mapframe WHERE id = %(frame)s AND run_id = %(run)s)
+"""
+
+_FAILED = """
+SELECT (m.row_totals ->> 'failed')::bigint, r.position, c.key, c.value -> 'error'
+FROM plays_mapframe AS m
+JOIN LATERAL (
+    SELECT position, cells FROM plays_rowstate
+    WHERE id >= %(first)s AND id < %(end)s AND status = 'failed' ORDER BY id LIMIT 1
+) AS r ON true
+JOIN LATERAL jsonb_each(r.cells) AS c ON c.value ->> 'status' = 'failed'
+    AND NOT c.value ? 'part_of'
+WHERE m.id = %(frame)s AND m.run_id = %(run)s AND m.row_totals ? 'failed' LIMIT 1
 """
 
 _READ = """

@@ -6,13 +6,14 @@ import heapq
 from collections.abc import Iterable
 from copy import deepcopy
 
-from runtime.events import RowStatus
+from runtime.events import CellStatus, RowStatus
 from runtime.memory.known import EarlierRows
 from runtime.memory.store import MemoryFrame, MemoryRow, MemoryRun, MemoryStore
 from runtime.ports import (
     ClaimedRow,
     Clock,
     Duplicate,
+    FailedRows,
     FrameForm,
     NewRow,
     OpenFrame,
@@ -93,6 +94,22 @@ class MemoryRows:
     async def waiting(self, frame: int) -> WaitingRows | None:
         rows = self._store.frames[frame].waiting()
         return {"rows": len(rows), "wake_at": rows[0].wake_at or 0.0} if rows else None
+
+    async def failed(self, frame: int) -> FailedRows | None:
+        held = self._store.frames[frame]
+        failed = [row for row in held.rows.values() if row.status == RowStatus.FAILED]
+        if not failed:
+            return None
+        first = min(failed, key=lambda row: row.position)
+        for name, cell in first.cells.items():
+            if cell["status"] == CellStatus.FAILED and "part_of" not in cell:
+                return {
+                    "rows": len(failed),
+                    "position": first.position,
+                    "field": name,
+                    "error": cell["error"],
+                }
+        return None
 
     async def read_page(self, frame: int, after: int, n: int) -> list[StoredRow]:
         rows = self._store.frames[frame].rows

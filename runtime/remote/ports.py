@@ -10,6 +10,7 @@ from runtime.ports import (
     BoundaryState,
     ChildCall,
     ClaimedRow,
+    FailedRows,
     FrameForm,
     Group,
     Json,
@@ -46,6 +47,9 @@ class RemoteRows:
 
     async def waiting(self, frame: int) -> WaitingRows | None:
         return cast("WaitingRows | None", await self._pipe.ask("rows", "waiting", frame))
+
+    async def failed(self, frame: int) -> FailedRows | None:
+        return cast("FailedRows | None", await self._pipe.ask("rows", "failed", frame))
 
     async def read_page(self, frame: int, after: int, n: int) -> list[StoredRow]:
         return cast("list[StoredRow]", await self._pipe.ask("rows", "read_page", frame, after, n))

@@ -227,3 +227,22 @@ async def test_a_fenced_participant_can_change_no_rows(world: World) -> None:
 
 def done_cell() -> Cell:
     return {"status": "completed", "step": "d1", "at": 1.0}
+
+
+async def test_the_first_failed_row_is_told_with_what_failed_in_it(world: World) -> None:
+    ports = await world.join()
+    frame = await loaded(ports, "a", "b", "c")
+    await ports.rows.claim(frame, 3)
+    assert await ports.rows.failed(frame) is None
+    for position in (2, 1):
+        cell: Cell = {"status": "failed", "error": {"type": "E", "message": f"no {position}"}}
+        skipped: Cell = {"status": "skipped", "reason": "after email"}
+        cells = {"email": cell, "verdict": skipped}
+        await ports.records.commit(group(change(frame, position, "failed", cells=cells)))
+    told = await (await world.join()).rows.failed(frame)
+    assert told == {
+        "rows": 2,
+        "position": 1,
+        "field": "email",
+        "error": {"type": "E", "message": "no 1"},
+    }

@@ -154,7 +154,13 @@ async def test_an_exception_in_a_play_ends_the_run_with_its_message(world: Any) 
         await asyncio.gather(ctx.step("a", lambda: 1), ctx.step("b", lambda: 1 / 0))
 
     outcome = await world().run(bad, {})
-    assert outcome.error == {"type": "ZeroDivisionError", "message": "division by zero"}
+    line = outcome.error.pop("line")
+    assert line.startswith(f"{__file__}:")
+    assert outcome.error == {
+        "type": "ZeroDivisionError",
+        "message": "division by zero",
+        "play": "bad",
+    }
 
 
 async def test_extract_list_reads_lists_at_any_path(world: Any) -> None:  # rule 14.5

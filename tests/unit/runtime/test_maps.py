@@ -357,3 +357,76 @@ def durable_play(steps_run: list[str]) -> Play:
         ("email", find),
         ("double", when(lambda row: row["email"], run=lambda row: 2)),
     )
+
+
+async def test_a_map_that_must_not_fail_names_its_first_failed_row_once_all_settled(
+    world: Any,
+) -> None:
+    # rule 6.11, 6.12
+    def half(row: Any) -> int:
+        if int(row["n"]) % 2 == 0:
+            raise ValueError(f"{row['n']} is even")
+        return int(row["n"])
+
+    @play("halves")
+    async def halves(ctx: Context, given: Any) -> Any:
+        rows = ctx.map("rows", [{"n": str(n)} for n in range(1, 7)]).step("half", half)
+        return await rows.run(on_row_error="fail")
+
+    here = world()
+    outcome = await here.run(halves, {})
+    assert outcome.status is RunStatus.FAILED
+    assert outcome.error["type"] == "RowsFailed"
+    assert outcome.error["message"] == (
+        "map 'rows': 3 of 6 rows failed, first step 'half' of row 2: 2 is even"
+    )
+    assert outcome.error["play"] == "halves"
+    assert here.row_statuses() == ["completed", "failed"] * 3
+
+
+async def test_rows_that_failed_in_an_earlier_worker_fail_the_map_too(world: Any) -> None:
+    # rule 6.11
+    ran: list[str] = []
+
+    async def fails_first(row: Any, ctx: Context) -> str:
+        ran.append(row["n"])
+        if row["n"] == "1":
+            raise ValueError("no")
+        if len(ran) == 2:
+            await here.ports.clock.sleep(1e6)
+        return "done"
+
+    @play("strict")
+    async def strict(ctx: Context, given: Any) -> Any:
+        rows = ctx.map("rows", [{"n": "1"}, {"n": "2"}]).step("a", fails_first)
+        return await rows.run(on_row_error="fail")
+
+    here = world()
+    running = asyncio.ensure_future(here.run(strict, {}))
+    await here.ports.clock.advance(10)
+    running.cancel()
+    await asyncio.wait({running})
+    here.ports = here.ports.next()
+    outcome = await here.run(strict, {})
+    assert "1 of 2 rows failed, first step 'a' of row 1: no" in outcome.error["message"]
+    assert ran == ["1", "2", "2"]
+
+
+async def test_an_error_in_a_nested_step_names_its_whole_path_and_line(world: Any) -> None:
+    # rule 6.13
+    def breaks(row: Any) -> Any:
+        raise ValueError("no")
+
+    nested = steps().step("inner", steps().step("deep", breaks))
+
+    @play("nesting")
+    async def nesting(ctx: Context, given: Any) -> Any:
+        rows = ctx.map("rows", [{"n": "1"}]).step("outer", nested)
+        return await rows.run(on_row_error="fail")
+
+    here = world()
+    outcome = await here.run(nesting, {})
+    error = here.rows()[0].cells["outer"]["error"]
+    assert (error["step"], error["message"]) == ("outer.inner.deep", "no")
+    assert error["line"].startswith(f"{__file__}:")
+    assert "first step 'outer.inner.deep' of row 1: no" in outcome.error["message"]

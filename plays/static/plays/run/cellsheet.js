@@ -1,7 +1,7 @@
 // The contents of the panel for one cell.
 
 import { button, element, icon } from "./dom.js";
-import { amount, capital, indented, milliseconds, moment, plural, size, words } from "./format.js";
+import { amount, capital, fault, indented, milliseconds, moment, plural, size, words } from "./format.js";
 import { cellWord } from "./states.js";
 
 const SHOWN = 20_000;
@@ -74,7 +74,7 @@ function statePart(state) {
       element("span", { class: "muted" }, facts.join(" · ")),
     ),
     state.error &&
-      element("p", { class: "panel-error" }, state.error.message ?? String(state.error)),
+      element("p", { class: "panel-error" }, fault(state.error)),
     state.reason && element("p", { class: "panel-reason" }, state.reason),
   ]);
 }

@@ -76,3 +76,9 @@ export function indented(json) {
   }
   return result;
 }
+
+/** An error's sentence, and where in the play it was raised, be it in a nested step. */
+export function fault({ message, step, line }) {
+  const place = [step && `step ${step}`, line].filter(Boolean).join(", ");
+  return place ? `${message} (${place})` : message;
+}

@@ -2,7 +2,7 @@
 
 import { describe, drawBar } from "./columnhead.js";
 import { element, find, icon, setText, show } from "./dom.js";
-import { amount, capital, count, span, words } from "./format.js";
+import { amount, capital, count, fault, span, words } from "./format.js";
 import { Pace } from "./pace.js";
 import { doneRows, ROW_STATES } from "./states.js";
 
@@ -38,7 +38,7 @@ export class RunHead {
   }
 
   #note(run) {
-    const sentence = run.stop_message || (run.status === "failed" && run.error?.message) || "";
+    const sentence = run.stop_message || (run.status === "failed" && run.error && fault(run.error)) || "";
     const note = find("note");
     show(note, sentence !== "");
     note.className = `note ${run.status === "failed" ? "note-error" : "note-warning"} run-note`;

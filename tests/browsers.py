@@ -18,7 +18,14 @@ from deepline_site.server_process import wheel_directory
 
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKAGE = PROJECT / "node_modules" / "@sparticuz" / "chromium"
+FONTS = "our-fonts.conf"
+"""The package's own list of folders names places on Amazon's Linux; without fonts text has no height."""
+
 UNPACK = "import c from '@sparticuz/chromium'; await c.executablePath()"
+FONTS_CONF = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>{}</dir><dir>/usr/share/fonts</dir><cachedir>{}</cachedir></fontconfig>
+"""
 # Without these Chromium asks its maker's servers for updates and experiments at every start.
 ARGUMENTS = [
     "--no-sandbox",
@@ -55,7 +62,7 @@ def find_chromium(home: Home) -> Chromium:
 def _packaged(home: Home) -> Chromium:
     """Unpack the package's browser once for each of its versions."""
     version = json.loads((PACKAGE / "package.json").read_text())["version"]
-    place = home.path / f"chromium-{version}"
+    place = home.path / f"chromium-{version}-with-fonts"
     with home.lock("chromium"):
         if not place.exists():
             _unpack(place)
@@ -65,7 +72,7 @@ def _packaged(home: Home) -> Chromium:
         place / "chromium",
         {
             "LD_LIBRARY_PATH": ":".join(filter(None, libraries)),
-            "FONTCONFIG_PATH": str(place / "fonts"),
+            "FONTCONFIG_FILE": str(place / FONTS),
         },
     )
 
@@ -81,6 +88,8 @@ def _unpack(place: Path) -> None:
     told = {"TMPDIR": str(draft), "AWS_EXECUTION_ENV": "AWS_Lambda_nodejs22.x"}
     command = [_node(), "--input-type=module", "--eval", UNPACK]
     subprocess.run(command, cwd=PROJECT, env=os.environ | told, check=True)
+    folders = (place / "fonts", place / "fonts-cache")
+    draft.joinpath(FONTS).write_text(FONTS_CONF.format(*folders))
     draft.rename(place)
 
 

@@ -174,6 +174,8 @@ async def test_a_failure_names_the_fetch_and_the_cause(world: Any) -> None:
         return failed("shop.example cannot be reached", category="network", code="connect_failed")
 
     outcome, _ = await run(world, fetching("orders"), lost)
+    assert outcome.error.pop("line").startswith(f"{__file__}:")
+    assert outcome.error.pop("play") == "fetches"
     assert outcome.error == {
         "type": "ToolFailed",
         "message": "ctx.fetch('orders') failed: shop.example cannot be reached",

@@ -11,6 +11,8 @@ import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
+from opentelemetry.context import get_current
+
 from runtime.activity import Worker
 from runtime.ports import Json, Member
 from runtime.progress import CellProgress
@@ -26,7 +28,8 @@ class Call:
     """
 
     __slots__ = (
-        "_has_left", "_waiters", "cell", "group", "input", "name", "since", "tries", "waterfall"
+        "_has_left", "_waiters", "cell", "context", "group", "input", "name", "since", "tries",
+        "waterfall",
     )  # fmt: skip
 
     def __init__(
@@ -36,6 +39,7 @@ class Call:
         self.input = call_input
         self.waterfall = waterfall
         self.cell = cell
+        self.context = get_current()
         self.group = ""
         self.since = 0.0
         self.tries = Tries()

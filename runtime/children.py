@@ -44,14 +44,15 @@ async def run_play(parent: Parent, key: str, play: str, play_input: Json) -> Jso
     child, function = await parent.child(name, place)
     counted = ChildCall(play=name, parent=parent.standing.place)
     work = Work(place, f"ctx.run_play({key!r}, {name!r})", digest(given), counted)
+    running = once(parent.session, work, lambda: _run(parent, child, function, given))
     async with inside(scope.row.worker) if scope.row else nullcontext():
-        return await once(parent.session, work, lambda: _run(parent, child, function, given))
+        return await parent.session.trace.around("play_call", name, running, place=place, play=name)
 
 
 async def _run(parent: Parent, child: Parent, function: PlayFunction, given: Json) -> Json:
     name = child.standing.play
     async with parent.session.turns.turn(name, parent.turn) as child.turn:
-        token = current.set(Scope(child.standing.place, inside=current.get().inside))
+        token = current.set(Scope(child.standing.place, caller=current.get()))
         try:
             return check_json(await function(child, given), f"the child play {name!r}")
         except HostFailed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from runtime import children, durable, toolcalls, waterfalls
 from runtime.builder import MapBuilder
@@ -17,6 +17,8 @@ from runtime.session import Session, Standing
 from runtime.tools import ToolResult
 from runtime.turns import Turn
 from runtime.values import MISSING, Json, check_json, value_at_path
+
+Told = TypeVar("Told")
 
 LoadPlay = Callable[[str], Awaitable[tuple[Play, Callable[[Any], str]]]]
 
@@ -35,9 +37,13 @@ class Tools:
         The tool ``event_wait`` waits for an event, as ``ctx.wait_for_event`` does. Raises ToolFailed
         where the call failed, UnknownTool, NotJson.
         """
-        if tool == durable.EVENT_TOOL:
-            return await durable.wait_by_tool(self._session, id, input)
-        return await toolcalls.execute(self._session, id, tool, input)
+        is_wait = tool == durable.EVENT_TOOL
+        work = (
+            durable.wait_by_tool(self._session, id, input)
+            if is_wait
+            else toolcalls.execute(self._session, id, tool, input)
+        )
+        return await self._session.trace.around("tool", str(tool), work, tool=str(tool))
 
 
 class Context:
@@ -133,7 +139,7 @@ class Context:
 
     async def step(self, key: str, fn: Callable[[], Any]) -> Json:
         """Run ``fn()`` once under this name and keep its JSON value."""
-        return await durable.step(self.session, key, fn)
+        return await self._told_at_top("step", key, durable.step(self.session, key, fn))
 
     async def fetch(
         self,
@@ -158,11 +164,11 @@ class Context:
             "json": json,
             "data": data,
         }
-        return await fetch(self.session, key, request)
+        return await self._told_at_top("fetch", key, fetch(self.session, key, request))
 
     async def sleep(self, seconds: float) -> None:
         """Wait, across any restart of the run."""
-        await durable.sleep(self.session, seconds)
+        await self._told_at_top("sleep", f"{seconds:,} s", durable.sleep(self.session, seconds))
 
     async def wait_for_event(
         self,
@@ -174,7 +180,7 @@ class Context:
         form: Json = None,
     ) -> dict[str, Json]:
         """Wait for a person's or a system's answer: ``{"status": "received" | "timed_out", "payload"}``."""
-        return await durable.wait_for_event(
+        work = durable.wait_for_event(
             self.session,
             key,
             event=event,
@@ -182,6 +188,7 @@ class Context:
             message=message,
             form=form,
         )
+        return await self._told_at_top("wait", key, work)
 
     def extract_list(
         self, result: Any, path: str, fields: Sequence[str] | None = None
@@ -208,6 +215,11 @@ class Context:
                 f" the table of its map {table!r}: run one after the other, or map the rows in the play"
                 " that calls it"
             )
+
+    async def _told_at_top(self, kind: str, name: str, work: Awaitable[Told]) -> Told:
+        if current.get().row is not None:
+            return await work
+        return await self.session.trace.around(kind, str(name), work, id=str(name))
 
     def _only_at_top(self, call: str, advice: str) -> None:
         if current.get().row is not None:

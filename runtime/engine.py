@@ -28,6 +28,8 @@ from runtime.program import Play
 from runtime.recorder import Recorder
 from runtime.scope import Scope, current
 from runtime.session import RunForm, Session, Standing
+from runtime.spans import Spans
+from runtime.trace import Trace
 from runtime.turns import Turns
 from runtime.waits import Waits
 
@@ -113,6 +115,7 @@ class Engine:
 
     def _session(self, recorder: Recorder, halt: Halt, tasks: asyncio.TaskGroup) -> Session:
         activity = Activity()
+        trace = Trace(recorder)
         lanes = Lanes(
             self._ports.gateway,
             self._ports.clock,
@@ -121,12 +124,14 @@ class Engine:
             recorder=recorder,
             halt=halt,
             tasks=tasks,
+            trace=trace,
+            spans=Spans(self._form.play, self._form.id),
         )
         catalogue = Catalogue(self._ports.library)
         waits = Waits(self._ports.clock, activity=activity, lanes=lanes, halt=halt, tasks=tasks)
         turns = Turns(self._limit("max_concurrent_play_calls", 16))
         return Session(
-            self._form, self._ports, recorder, lanes, catalogue, activity, halt, waits, turns
+            self._form, self._ports, recorder, lanes, catalogue, activity, halt, waits, turns, trace
         )
 
     def _limit(self, name: str, default: int) -> int:
@@ -193,7 +198,9 @@ class Engine:
         standing = Standing(self._play.name, durable_name(self._play.name))
         current.set(Scope(standing.place))
         ctx = Context(session, standing, digest_of=self._digest_of, load=self._child)
-        return output_of(await self._play.function(ctx, run_input), self._play.name)
+        output = output_of(await self._play.function(ctx, run_input), self._play.name)
+        session.trace.returned(output)
+        return output
 
     async def _child(self, name: str) -> tuple[Play, DigestOf]:
         return self._load(await self._ports.library.play(name))

@@ -152,6 +152,7 @@ def _completed(
         cell["partial"] = True
     row.known[field.name] = value
     session.recorder.cell(row, field.name, cell, value)
+    session.trace.settled(progress)
 
 
 def _final_status(running: Running, progress: CellProgress, value: Json) -> CellStatus:
@@ -174,6 +175,7 @@ def _failed(running: Running, field: Field, progress: CellProgress, error: Excep
         cell["attempts"] = progress.attempts
         cell["provider"] = progress.attempts[-1]["provider"]
     session.recorder.cell(running.row, field.name, cell, None)
+    session.trace.settled(progress)
 
 
 def compile_resolver(resolver: Any, where: str) -> Resolve:

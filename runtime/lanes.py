@@ -25,7 +25,9 @@ from runtime.ports import Clock, Gateway, MemberOutcome
 from runtime.progress import CellProgress
 from runtime.recorder import Recorder
 from runtime.retrying import UNATTEMPTED_SENDS, wait_after
+from runtime.spans import Spans
 from runtime.tools import Failed, Hit, Miss, Outcome, ToolSpec
+from runtime.trace import Trace
 from runtime.values import Json
 
 LINGER_MIN_SECONDS = 0.05
@@ -76,7 +78,7 @@ class Lanes:
 
     def __init__(
         self, gateway: Gateway, clock: Clock, *, permits: Permits, activity: Activity,
-        recorder: Recorder, halt: Halt, tasks: asyncio.TaskGroup,
+        recorder: Recorder, halt: Halt, tasks: asyncio.TaskGroup, trace: Trace, spans: Spans,
     ) -> None:  # fmt: skip
         self._gateway = gateway
         self._clock = clock
@@ -85,6 +87,8 @@ class Lanes:
         self._recorder = recorder
         self._halt = halt
         self._group = tasks
+        self._trace = trace
+        self._spans = spans
         self._tasks: set[asyncio.Task[None]] = set()
         self._lanes: dict[str, Lane] = {}
         self._latencies: deque[float] = deque(maxlen=LATENCIES_KEPT)
@@ -231,6 +235,8 @@ class Lanes:
         self._permits.take(lane.spec.id)
         lane.requests += 1
         lane.members += len(batch)
+        if lane.spec.batch:
+            self._trace.sent(lane.spec.id, batch)
         for call in batch:
             call.leaves()
             if call.cell:
@@ -241,7 +247,10 @@ class Lanes:
         started = self._clock.now()
         lane.out_since[batch[0]] = started
         try:
-            outcomes = await self._gateway.execute(lane.spec.id, [call.member() for call in batch])
+            with self._spans.request(lane.spec, batch) as answered:
+                members = [call.member() for call in batch]
+                outcomes = await self._gateway.execute(lane.spec.id, members)
+                answered(outcomes)
         finally:
             del lane.out_since[batch[0]]
             self._permits.release(lane.spec.id)

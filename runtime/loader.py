@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from runtime.datasets import PAGE_ROWS, Dataset
 from runtime.errors import DuplicateRowKeys, PlayError
 from runtime.plan import MapPlan
-from runtime.ports import Duplicate, FieldForm, FrameForm, NewRow
+from runtime.ports import Duplicate, FieldForm, FrameForm, NewRow, OpenFrame, Sealed
 from runtime.session import Session
 from runtime.values import Json, canonical_json, check_json
 
 Row = dict[str, Json]
 
 
+class Loaded(NamedTuple):
+    """A sealed frame: its number, the input's columns, its rows, and how many of them are over already."""
+
+    frame: int
+    columns: list[str]
+    total: int
+    settled: int
+
+
 async def load_rows(
     session: Session, plan: MapPlan, fields: list[FieldForm], source: Any
-) -> tuple[int, list[str], int]:
+) -> Loaded:
     """Open the map's frame and fill it unless it is sealed already.
 
-    Gives the frame's number, the input's columns and the number of rows. Raises DuplicateRowKeys with
+    Raises DuplicateRowKeys with
     the first five keys and their row numbers; nothing has run then.
     """
     pages = aiter(_pages(plan, source))
@@ -28,7 +37,7 @@ async def load_rows(
     columns = _columns(source, first)
     opened = await session.ports.rows.open_map(_form(plan, fields, columns))
     if opened["sealed"]:
-        return opened["frame"], columns, opened["total"]
+        return Loaded(opened["frame"], columns, opened["total"], _over(opened))
     position = 0
     known = set(columns)
     page: list[Row] | None = first
@@ -38,10 +47,11 @@ async def load_rows(
         await session.ports.rows.add_page(opened["frame"], rows)
         position += len(page)
         page = await anext(pages, None)
-    return opened["frame"], columns, await _seal(session, plan, opened["frame"])
+    sealed = await _seal(session, plan, opened["frame"])
+    return Loaded(opened["frame"], columns, sealed["total"], _over(sealed))
 
 
-async def _seal(session: Session, plan: MapPlan, frame: int) -> int:
+async def _seal(session: Session, plan: MapPlan, frame: int) -> Sealed:
     sealed = await session.ports.rows.seal(frame)
     if sealed["duplicates"]:
         raise DuplicateRowKeys(_told(plan, sealed["duplicate_keys"], sealed["duplicates"]))
@@ -51,7 +61,11 @@ async def _seal(session: Session, plan: MapPlan, frame: int) -> int:
             " they are known by their content instead",
             "warning",
         )
-    return sealed["total"]
+    return sealed
+
+
+def _over(told: OpenFrame | Sealed) -> int:
+    return sum(told.get("settled", {}).values())
 
 
 def _told(plan: MapPlan, count: int, duplicates: list[Duplicate]) -> str:

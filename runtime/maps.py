@@ -20,7 +20,9 @@ from runtime.plan import MapPlan
 from runtime.ports import Cell, FailedRows, FieldForm
 from runtime.program import Step
 from runtime.rows import RowRun
+from runtime.scope import current
 from runtime.session import Session
+from runtime.trace import MapTrace
 
 
 async def run_map(session: Session, plan: MapPlan, source: Any, ctx: Any) -> Dataset:
@@ -29,14 +31,17 @@ async def run_map(session: Session, plan: MapPlan, source: Any, ctx: Any) -> Dat
     Raises KeyInvalid, DuplicateRowKeys and NotJson before any row runs; RowsFailed with
     ``on_row_error="fail"`` after all rows settled.
     """
+    with session.trace.map(current.get(), plan) as traced:
+        return await _run(session, plan, traced, source, ctx)
+
+
+async def _run(session: Session, plan: MapPlan, traced: MapTrace, source: Any, ctx: Any) -> Dataset:
     fields = [_field(plan, step) for step in plan.steps]
     with session.waits.busy():
         forms = [field.form for field in fields]
-        frame, columns, total = await load_rows(session, plan, forms, source)
-    session.recorder.log(
-        f"{plan.where}: {_count(total, 'row')}, {_count(len(_visible(plan.steps)), 'field')}"
-    )
-    mapped = _MapRun(session, fields, ctx)
+        frame, columns, total, settled = await load_rows(session, plan, forms, source)
+    traced.opened(frame, total, settled)
+    mapped = _MapRun(session, fields, traced, ctx)
     await Admission(session, frame, place=plan.place, run_row=mapped.run_row).run()
     await session.recorder.committed()
     if plan.on_row_error == "fail" and (failed := await session.ports.rows.failed(frame)):
@@ -65,10 +70,6 @@ def _told(plan: MapPlan, failed: FailedRows, total: int) -> str:
     )
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def _visible(steps: Sequence[Step]) -> list[str]:
     return [step.name for step in steps if not step.is_hidden]
 
@@ -76,9 +77,10 @@ def _visible(steps: Sequence[Step]) -> list[str]:
 class _MapRun:
     """One map while it runs: what its rows do."""
 
-    def __init__(self, session: Session, fields: list[Field], ctx: Any) -> None:
+    def __init__(self, session: Session, fields: list[Field], traced: MapTrace, ctx: Any) -> None:
         self._session = session
         self._fields = fields
+        self._traced = traced
         self._ctx = ctx
 
     async def run_row(self, row: RowRun) -> None:
@@ -94,6 +96,7 @@ class _MapRun:
             self._stopped(row, index)
             raise
         recorder.row(row, RowStatus.COMPLETED)
+        self._traced.row(RowStatus.COMPLETED)
         recorder.count("rows_done")
 
     def _fail(self, row: RowRun, index: int) -> None:
@@ -102,6 +105,7 @@ class _MapRun:
         for field in self._fields[index + 1 :]:
             recorder.cell(row, field.name, Cell(status=CellStatus.SKIPPED, reason=reason))
         recorder.row(row, RowStatus.FAILED)
+        self._traced.row(RowStatus.FAILED)
         recorder.count("rows_failed")
 
     def _stopped(self, row: RowRun, index: int) -> None:

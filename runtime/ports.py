@@ -177,13 +177,41 @@ class LogLine(TypedDict):
     text: str
 
 
+class TraceResult(TypedDict):
+    """What one step of the trace gave once.
+
+    ``row`` counts from 1, None at the top level. ``status`` is completed, missed, skipped or failed.
+    ``value`` and ``error`` are cut to a size that can be shown.
+    """
+
+    row: int | None
+    status: str
+    value: Json
+    provider: str
+    error: str
+
+
+class TraceChange(TypedDict):
+    """What changed in one step of a run's trace, known by ``key``; the first change makes it.
+
+    ``parent`` is the key of the step that it stands below, "" at the top. ``told`` replaces by name what
+    was told before; ``counts`` are deltas by status; of all ``results`` the first 25 are kept.
+    """
+
+    key: str
+    parent: str
+    told: dict[str, Json]
+    counts: dict[str, int]
+    results: list[TraceResult]
+
+
 class Group(TypedDict):
-    """What one transaction writes. ``counters`` are deltas by name; ``trace`` holds finished steps."""
+    """What one transaction writes. ``counters`` are deltas by name; ``trace`` has one change per step."""
 
     rows: list[RowChange]
     entries: list[Entry]
     counters: dict[str, int]
-    trace: list[dict[str, Json]]
+    trace: list[TraceChange]
     logs: list[LogLine]
 
 

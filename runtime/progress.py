@@ -9,6 +9,7 @@ from runtime.ports import Cell
 from runtime.recorder import Recorder
 from runtime.rows import RowRun
 from runtime.tools import Failed, Hit, Miss, Outcome, ToolSpec
+from runtime.tracesteps import Told
 from runtime.values import MISSING, Json
 
 
@@ -16,7 +17,7 @@ class CellProgress:
     """The states of one field of one row, and every attempt that was made for it."""
 
     __slots__ = (
-        "_column", "_recorder", "_row", "attempts", "field", "is_exhausted", "is_partial"
+        "_column", "_recorder", "_row", "attempts", "field", "is_exhausted", "is_partial", "told"
     )  # fmt: skip
 
     def __init__(self, recorder: Recorder, row: RowRun, field: str, *, column: str = "") -> None:
@@ -27,6 +28,17 @@ class CellProgress:
         self.attempts: list[dict[str, Json]] = []
         self.is_exhausted = False
         self.is_partial = False
+        self.told: list[Told] = []
+
+    @property
+    def frame(self) -> int:
+        """The frame of its row."""
+        return self._row.frame
+
+    @property
+    def position(self) -> int:
+        """The position of its row."""
+        return self._row.position
 
     @property
     def has_missed(self) -> bool:

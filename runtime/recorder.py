@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from runtime.events import RowStatus
-from runtime.ports import Cell, Clock, Entry, Group, LogLine, Records, RowChange
+from runtime.ports import Cell, Clock, Entry, Group, LogLine, Records, RowChange, TraceChange
 from runtime.rows import RowRun
+from runtime.tracesteps import join
 from runtime.values import MISSING, Json
 
 GATHER_SECONDS = 0.1
@@ -23,6 +24,7 @@ FULL_ENTRIES = 5_000
 """Above this many uncommitted entries finished rows wait, so that memory stays bounded."""
 
 LOG_LINES_MAX = 10_000
+LOG_LINE_LENGTH = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Recorder:
         self._records = records
         self._clock = clock
         self._rows: dict[tuple[int, int], RowChange] = {}
+        self._trace: dict[str, TraceChange] = {}
         self._group = _empty_group()
         self._size = 0
         self._logged = 0
@@ -98,13 +101,18 @@ class Recorder:
             return
         if self._logged == LOG_LINES_MAX:
             text = f"more than {LOG_LINES_MAX:,} log lines: the rest is left out"
+        if len(text) > LOG_LINE_LENGTH:
+            text = text[:LOG_LINE_LENGTH] + "…"
         self._group["logs"].append(LogLine(at=self._clock.now(), level=level, text=text))
         self._added()
 
-    def trace(self, step: dict[str, Json]) -> None:
-        """Record a finished step of the run."""
-        self._group["trace"].append(step)
-        self._added()
+    def trace(self, change: TraceChange) -> None:
+        """Record a change of a step of the trace; later ones of a group join the first."""
+        first = self._trace.setdefault(change["key"], change)
+        if first is change:
+            self._added()
+        else:
+            join(first, change)
 
     async def committed(self) -> None:
         """Wait until all that was recorded so far is committed."""
@@ -150,7 +158,8 @@ class Recorder:
     def _take(self) -> tuple[Group, int, asyncio.Future[None]]:
         group, size, waiters = self._group, self._size, self._committed
         group["rows"] = list(self._rows.values())
-        self._rows, self._group, self._size = {}, _empty_group(), 0
+        group["trace"] = list(self._trace.values())
+        self._rows, self._trace, self._group, self._size = {}, {}, _empty_group(), 0
         self._committed = asyncio.get_running_loop().create_future()
         self._wake.clear()
         self._urgent.clear()

@@ -17,10 +17,10 @@ class Scope:
 
     ``place`` begins the durable names of what is asked here. ``row`` and ``cell`` are None at the top level.
     ``inside`` is the row whose field runs this, be it through a child play's top level, and None outside
-    of rows.
+    of rows. ``caller`` is where the child play was called whose top level this is.
     """
 
-    __slots__ = ("_repeats", "_running", "cell", "inside", "place", "row")
+    __slots__ = ("_repeats", "_running", "caller", "cell", "inside", "place", "row")
 
     def __init__(
         self,
@@ -28,12 +28,13 @@ class Scope:
         row: RowRun | None = None,
         cell: CellProgress | None = None,
         *,
-        inside: RowRun | None = None,
+        caller: Scope | None = None,
     ) -> None:
         self.place = place
+        self.caller = caller
         self.row = row
         self.cell = cell
-        self.inside = row or inside
+        self.inside: RowRun | None = row or (caller.inside if caller else None)
         self._repeats: dict[str, int] = {}
         self._running: set[str] = set()
 

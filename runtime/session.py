@@ -11,6 +11,7 @@ from runtime.halt import Halt
 from runtime.lanes import Lanes
 from runtime.ports import Json, Ports
 from runtime.recorder import Recorder
+from runtime.trace import Trace
 from runtime.turns import Turns
 from runtime.waits import Waits
 
@@ -78,4 +79,5 @@ class Session:
     halt: Halt
     waits: Waits
     turns: Turns
+    trace: Trace
     claims: Claims = field(default_factory=Claims)

@@ -19,6 +19,7 @@ from runtime.program import CodeStep, Waterfall, WaterfallStep
 from runtime.scope import current
 from runtime.session import Session
 from runtime.tools import Failed, Hit, ToolSpec, output_value
+from runtime.trace import WaterfallTrace
 from runtime.values import MISSING, Json, check_json, is_meaningful
 
 DEFAULT_PROVIDERS = ("hunter", "leadmagic", "pdl", "dropcontact", "prospeo")
@@ -70,7 +71,8 @@ async def named(
         )
         for spec in specs
     ]
-    return await _run(session, name, steps, 1)
+    parts = [{"id": spec.provider, "tool": spec.id} for spec in specs]
+    return await _run(session, session.trace.waterfall({"id": name}, parts), steps, 1)
 
 
 async def inline(session: Session, spec: Waterfall, given: Mapping[str, Json], ctx: Any) -> Json:
@@ -82,25 +84,43 @@ async def inline(session: Session, spec: Waterfall, given: Mapping[str, Json], c
     steps = [await _asking(session, spec, step, call_input, ctx) for step in spec.steps]
     if all(step.left_out for step in steps):
         raise _nobody(spec.id, [step.who for step in steps])
-    return await _run(session, spec.id, steps, spec.min_results)
+    told = {"id": spec.id, "output": spec.output, "min_results": spec.min_results}
+    traced = session.trace.waterfall(told, [_part(step) for step in spec.steps])
+    return await _run(session, traced, steps, spec.min_results)
 
 
-async def _run(session: Session, name: str, steps: Sequence[Asking], min_results: int) -> Json:
+def _part(step: WaterfallStep) -> dict[str, Json]:
+    return {"id": step.id, "tool": None if isinstance(step, CodeStep) else step.tool}
+
+
+async def _run(
+    session: Session, traced: WaterfallTrace, steps: Sequence[Asking], min_results: int
+) -> Json:
     asked = [step for step in steps if not step.left_out]
     for step in steps:
         if step.left_out:
             _tell(step, CellStatus.SKIPPED, reason=step.left_out)
         else:
             _tell(step, CellStatus.QUEUED)
-    return await _in_turn(session, name, asked, min_results)
+    try:
+        value = await _in_turn(session, traced, asked, min_results)
+    except WaterfallIncomplete as error:
+        traced.ended("failed", error=str(error))
+        raise
+    is_short = value is None or (min_results > 1 and len(value) < min_results)
+    traced.ended("missed" if is_short else "completed", value)
+    return value
 
 
-async def _in_turn(session: Session, name: str, steps: Sequence[Asking], min_results: int) -> Json:
+async def _in_turn(
+    session: Session, traced: WaterfallTrace, steps: Sequence[Asking], min_results: int
+) -> Json:
     found: list[Json] = []
     reasons: list[tuple[str, str]] = []
     for index, step in enumerate(steps):
         answer = await _answer(session, step, steps[index:])
         _tell_answer(step, answer)
+        traced.answered(step.who, answer.values, answer.failure)
         found += answer.values
         if answer.failure:
             reasons.append((step.who, answer.failure))
@@ -110,7 +130,7 @@ async def _in_turn(session: Session, name: str, steps: Sequence[Asking], min_res
             for left in steps[index + 1 :]:
                 _tell(left, CellStatus.SKIPPED, reason=f"{step.who} was enough")
             return found[0] if min_results == 1 else found
-    return _too_few(name, found, reasons, min_results)
+    return _too_few(traced.name, found, reasons, min_results)
 
 
 async def _answer(session: Session, step: Asking, unfinished: Sequence[Asking]) -> Answer:

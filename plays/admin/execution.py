@@ -82,12 +82,12 @@ class LogLineAdmin(EngineOwnedAdmin):
 
 @admin.register(TraceStep)
 class TraceStepAdmin(EngineOwnedAdmin):
-    """The finished steps of runs, each with a bounded preview of what it gave."""
+    """The steps of runs' traces, each with its counts and a bounded preview of what it gave."""
 
-    list_display = ("id", "run", "sequence", preview("step"))
+    list_display = ("id", "run", "sequence", preview("told"), "counts")
     list_filter = (ByRun,)
     list_select_related = ("run__play",)
-    previews = ("step",)
+    previews = ("told",)
     search_fields = ("id", "run")
     search_help_text = RUN_OR_NUMBER
-    fields = ("run", "sequence", "step")
+    fields = ("run", "sequence", "key", "parent", "told", "counts", "results")

@@ -182,11 +182,23 @@ class LogLine(models.Model):
 
 
 class TraceStep(models.Model):
-    """One finished step of a run's trace, with a bounded preview."""
+    """One step of a run's trace; ``id`` orders steps as they began.
+
+    ``parent`` is the key of the step that it stands below, "" at the top. ``told`` is what is known of
+    the step itself, ``counts`` count all its results by status, ``results`` are the first 25 of them
+    (runtime.ports.TraceResult).
+    """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trace", db_index=False)
+    key = models.CharField(max_length=32)
+    parent = models.CharField(max_length=32, blank=True)
     sequence = models.BigIntegerField()
-    step = models.JSONField()
+    told = models.JSONField(default=dict)
+    counts = models.JSONField(default=dict)
+    results = models.JSONField(default=list)
 
     class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "key"], name="one_trace_step_of_a_key"),
+        ]
         indexes = [models.Index(fields=["run", "id"], name="trace_by_run")]

@@ -89,11 +89,27 @@ class LogLine(TypedDict):
     text: str
 
 
+class TraceResult(TypedDict):
+    row: Annotated[int, Field(ge=1, le=2**31)] | None
+    status: Annotated[str, Field(max_length=12)]
+    value: Json
+    provider: Annotated[str, Field(max_length=1_000)]
+    error: Text
+
+
+class TraceChange(TypedDict):
+    key: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+    parent: Annotated[str, Field(pattern="^([0-9a-f]{32})?$")]
+    told: Object
+    counts: dict[Annotated[str, Field(pattern="^[a-z_]{1,12}$")], Count]
+    results: Annotated[list[TraceResult], Field(max_length=25)]
+
+
 class Group(TypedDict):
     rows: list[RowChange]
     entries: list[Entry]
     counters: dict[Annotated[str, Field(pattern="^[a-z_]{1,40}$")], Count]
-    trace: list[Object]
+    trace: list[TraceChange]
     logs: list[LogLine]
 
 

@@ -15,6 +15,7 @@ from plays.stores.fencing import RunWriter, Turn
 from plays.stores.totals import ROW_TOTALS_PLUS, TOTALS_PLUS
 from runtime.events import RowStatus
 from runtime.ports import Group, RowChange
+from runtime.tracesteps import PREVIEW_RESULTS
 
 Json = Any
 
@@ -22,7 +23,10 @@ Part = tuple[int, str, str]
 """A frame, a field of it, and the column of one step of that field's waterfall."""
 
 LONGEST_LOG = 10_000
-"""Lines, and trace steps, that are kept of a run; the oldest go first."""
+"""Log lines that are kept of a run; the oldest go first."""
+
+LARGEST_TRACE = 1_000
+"""Steps that are kept of a run's trace; the newest are left out."""
 
 
 class PostgresRecords:
@@ -43,7 +47,8 @@ class PostgresRecords:
             await _patch_rows(turn, changes, text)
             await _store_entries(turn, group, text)
             await _drop_entries(turn, changes)
-            await _append(turn, group, text)
+            await _append_logs(turn, group, text)
+            await _trace(turn, group, text)
             await _add_parts(turn, parts)
             if text.replaced:
                 await turn.count({"replaced": text.replaced})
@@ -136,21 +141,25 @@ async def _add_parts(turn: Turn, parts: set[Part]) -> None:
         await turn.cursor.execute(_ADD_PART, told)
 
 
-async def _append(turn: Turn, group: Group, text: JsonText) -> None:
-    """Add log lines and trace steps, and drop what is beyond the longest log."""
-    told: dict[str, Any] = {
-        "run": turn.participant.run,
-        "sequence": turn.sequence,
-        "most": LONGEST_LOG,
-    }
-    if group["logs"]:
-        lines = group["logs"][-LONGEST_LOG:]
-        await turn.cursor.execute(_APPEND_LOGS, {**told, "lines": text(lines)})
-        await turn.cursor.execute(_TRIM_LOGS, told)
-    if group["trace"]:
-        steps = group["trace"][-LONGEST_LOG:]
-        await turn.cursor.execute(_APPEND_TRACE, {**told, "steps": text(steps)})
-        await turn.cursor.execute(_TRIM_TRACE, told)
+async def _append_logs(turn: Turn, group: Group, text: JsonText) -> None:
+    """Add log lines, and drop what is beyond the longest log."""
+    lines = group["logs"][-LONGEST_LOG:]
+    if not lines:
+        return
+    told = {"run": turn.participant.run, "sequence": turn.sequence, "most": LONGEST_LOG}
+    await turn.cursor.execute(_APPEND_LOGS, {**told, "lines": text(lines)})
+    await turn.cursor.execute(_TRIM_LOGS, told)
+
+
+async def _trace(turn: Turn, group: Group, text: JsonText) -> None:
+    """Make the steps of the trace that are new, and add to those that are there."""
+    steps = {step["key"]: step for step in group["trace"][:LARGEST_TRACE]}
+    if not steps:
+        return
+    told = {"run": turn.participant.run, "sequence": turn.sequence}
+    found = {"steps": text(list(steps.values())), "kept": PREVIEW_RESULTS}
+    await turn.cursor.execute(_UPSERT_TRACE, {**told, **found})
+    await turn.cursor.execute(_TRIM_TRACE, {**told, "most": LARGEST_TRACE})
 
 
 # One document and not arrays of texts: psycopg escapes every text of an array by itself.
@@ -233,15 +242,32 @@ DELETE FROM plays_logline WHERE run_id = %(run)s AND id <= (
 )
 """
 
-_APPEND_TRACE = """
-INSERT INTO plays_tracestep (run_id, sequence, step)
-SELECT %(run)s, %(sequence)s, s.value
-FROM jsonb_array_elements(%(steps)s::jsonb) WITH ORDINALITY AS s (value, place) ORDER BY place
+_UPSERT_TRACE = """
+INSERT INTO plays_tracestep AS t (run_id, key, parent, sequence, told, counts, results)
+SELECT %(run)s, s.key, s.parent, %(sequence)s, s.told, s.counts, s.results
+FROM ROWS FROM (jsonb_to_recordset(%(steps)s::jsonb)
+        AS (key text, parent text, told jsonb, counts jsonb, results jsonb))
+    WITH ORDINALITY AS s (key, parent, told, counts, results, place)
+ORDER BY s.place
+ON CONFLICT (run_id, key) DO UPDATE SET
+    sequence = excluded.sequence,
+    told = t.told || excluded.told,
+    counts = t.counts || coalesce((
+        SELECT jsonb_object_agg(d.key, coalesce((t.counts ->> d.key)::bigint, 0) + d.value::bigint)
+        FROM jsonb_each_text(excluded.counts) AS d
+    ), '{}'),
+    -- Results that stay are not written again: they are the large part of the record.
+    results = CASE
+        WHEN excluded.results = '[]' OR jsonb_array_length(t.results) >= %(kept)s THEN t.results
+        ELSE (
+            SELECT jsonb_agg(r.value ORDER BY r.place)
+            FROM jsonb_array_elements(t.results || excluded.results) WITH ORDINALITY AS r (value, place)
+            WHERE r.place <= %(kept)s
+        ) END
 """
 
 _TRIM_TRACE = """
-DELETE FROM plays_tracestep WHERE run_id = %(run)s AND id <= (
-    SELECT id FROM plays_tracestep WHERE run_id = %(run)s
-    ORDER BY id DESC OFFSET %(most)s LIMIT 1
+DELETE FROM plays_tracestep WHERE run_id = %(run)s AND id >= (
+    SELECT id FROM plays_tracestep WHERE run_id = %(run)s ORDER BY id OFFSET %(most)s LIMIT 1
 )
 """

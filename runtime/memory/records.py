@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import cast
 
 from runtime.events import RowStatus
@@ -16,11 +17,16 @@ from runtime.ports import (
     Group,
     ReceiptState,
     RowChange,
+    TraceChange,
 )
+from runtime.tracesteps import join
 from runtime.values import sanitise
 
 LONGEST_LOG = 10_000
-"""Lines, and trace steps, that are kept of a run; the oldest go first."""
+"""Log lines that are kept of a run; the oldest go first."""
+
+LARGEST_TRACE = 1_000
+"""Steps that are kept of a run's trace; the newest are left out."""
 
 
 class MemoryRecords:
@@ -44,10 +50,18 @@ class MemoryRecords:
         for change in group["rows"]:
             self._apply(change, sequence)
         self._run.counters.update(group["counters"])
-        self._run.trace = (self._run.trace + group["trace"])[-LONGEST_LOG:]
+        for step in group["trace"]:
+            self._trace(step)
         self._run.logs = (self._run.logs + group["logs"])[-LONGEST_LOG:]
         self.groups += 1
         return sequence
+
+    def _trace(self, change: TraceChange) -> None:
+        known = self._run.trace
+        if change["key"] in known:
+            join(known[change["key"]], change)
+        elif len(known) < LARGEST_TRACE:
+            known[change["key"]] = deepcopy(change)
 
     def _apply(self, change: RowChange, sequence: int) -> None:
         frame = self._store.frames[change["frame"]]

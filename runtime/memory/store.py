@@ -13,7 +13,7 @@ from typing import Any
 
 from runtime.errors import HostFailed
 from runtime.events import UNFINISHED_CELL, CellStatus, RowStatus
-from runtime.ports import BoundaryState, Cell, FrameForm, LogLine
+from runtime.ports import BoundaryState, Cell, FrameForm, LogLine, TraceChange
 
 Json = Any
 
@@ -135,7 +135,7 @@ class MemoryRun:
     boundaries: dict[str, MemoryBoundary] = field(default_factory=dict)
     early: dict[str, list[Json]] = field(default_factory=dict)
     logs: list[LogLine] = field(default_factory=list)
-    trace: list[dict[str, Json]] = field(default_factory=list)
+    trace: dict[str, TraceChange] = field(default_factory=dict)
 
     def number(self, epoch: int) -> int:
         """Take the next sequence number; raises HostFailed where ``epoch`` is no longer current."""

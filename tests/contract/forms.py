@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.ports import Cell, FieldForm, FrameForm, Group, NewRow, RowChange
+from runtime.ports import (
+    Cell,
+    FieldForm,
+    FrameForm,
+    Group,
+    NewRow,
+    RowChange,
+    TraceChange,
+    TraceResult,
+)
 
 Json = Any
 
@@ -54,6 +63,22 @@ def group(*rows: RowChange, **parts: Any) -> Group:
     told.update(parts)
     result: Group = told
     return result
+
+
+def trace_change(
+    key: str, parent: str = "", *, told: dict[str, Json] | None = None, **parts: Any
+) -> TraceChange:
+    change: Any = {"key": key, "parent": parent, "told": told or {}, "counts": {}, "results": []}
+    change.update(parts)
+    result: TraceChange = change
+    return result
+
+
+def trace_results(*rows: int) -> list[TraceResult]:
+    return [
+        {"row": row, "status": "completed", "value": row, "provider": "a", "error": ""}
+        for row in rows
+    ]
 
 
 def done(digest: str = "d1", status: str = "completed", *, at: float = 4e9) -> Cell:

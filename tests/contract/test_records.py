@@ -6,7 +6,7 @@ import pytest
 
 from runtime.errors import HostFailed
 from runtime.ports import Cell
-from tests.contract.forms import change, done, group
+from tests.contract.forms import change, done, group, trace_change, trace_results
 from tests.contract.test_rows import loaded
 from tests.contract.worlds import World
 
@@ -117,14 +117,48 @@ async def test_an_entry_written_again_has_its_new_value(world: World) -> None:
     assert (await world.run("one"))["entries"] == {"top": 2}
 
 
-async def test_log_lines_and_trace_steps_keep_their_order(world: World) -> None:
+async def test_log_lines_keep_their_order(world: World) -> None:
     ports = await world.join()
     lines = [{"at": 1.5, "level": "info", "text": f"line {n}"} for n in range(20)]
-    await ports.records.commit(group(logs=lines[:12], trace=[{"step": 1}, {"step": 2}]))
-    await ports.records.commit(group(logs=lines[12:], trace=[{"step": 3}]))
-    run = await world.run("one")
-    assert run["logs"] == [line["text"] for line in lines]
-    assert run["trace"] == [{"step": 1}, {"step": 2}, {"step": 3}]
+    await ports.records.commit(group(logs=lines[:12]))
+    await ports.records.commit(group(logs=lines[12:]))
+    assert (await world.run("one"))["logs"] == [line["text"] for line in lines]
+
+
+async def test_what_is_told_of_a_trace_step_adds_up(world: World) -> None:
+    # rule 14.4
+    ports = await world.join()
+    found = {"told": {"kind": "tool"}, "counts": {"completed": 2}, "results": trace_results(1, 2)}
+    await ports.records.commit(group(trace=[trace_change("a"), trace_change("b", "a", **found)]))
+    more = {"told": {"tool": "x"}, "counts": {"completed": 1, "missed": 4}}
+    await ports.records.commit(
+        group(trace=[trace_change("b", "a", **more, results=trace_results(3)), trace_change("c")])
+    )
+    trace = (await world.run("one"))["trace"]
+    assert [(step["key"], step["parent"]) for step in trace] == [("a", ""), ("b", "a"), ("c", "")]
+    assert trace[1]["told"] == {"kind": "tool", "tool": "x"}
+    assert trace[1]["counts"] == {"completed": 3, "missed": 4}
+    assert trace[1]["results"] == trace_results(1, 2, 3)
+
+
+async def test_a_trace_step_keeps_its_first_25_results(world: World) -> None:
+    # rule 1.8, 14.4
+    ports = await world.join()
+    for first in (0, 20, 40):
+        told = {"counts": {"completed": 20}, "results": trace_results(*range(first, first + 20))}
+        await ports.records.commit(group(trace=[trace_change("a", **told)]))
+    (step,) = (await world.run("one"))["trace"]
+    assert step["results"] == trace_results(*range(25))
+    assert step["counts"] == {"completed": 60}
+
+
+async def test_a_trace_holds_its_first_thousand_steps(world: World) -> None:
+    ports = await world.join()
+    for first in (0, 600):
+        steps = [trace_change(f"{n}") for n in range(first, first + 600)]
+        await ports.records.commit(group(trace=steps))
+    trace = (await world.run("one"))["trace"]
+    assert [step["key"] for step in trace] == [f"{n}" for n in range(1_000)]
 
 
 async def test_a_log_keeps_its_newest_ten_thousand_lines(world: World) -> None:

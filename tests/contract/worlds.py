@@ -24,6 +24,7 @@ Json = Any
 Result = TypeVar("Result")
 
 CSV = "name,domain\n" + "".join(f"Person {n},d{n}.example\n" for n in range(25))
+TRACE = ("key", "parent", "told", "counts", "results")
 RECORDS = [{"name": f"Person {n}", "domain": f"d{n}.example"} for n in range(25)]
 
 
@@ -81,7 +82,7 @@ class World(Protocol):
     async def frame(self, run: str, path: str = "map") -> StoredFrame: ...
 
     async def run(self, run: str) -> dict[str, Json]:
-        """Give sequence, counters, logs (texts), trace and entries (by name) of a run."""
+        """Give sequence, counters, logs (texts), trace (as it adds up) and entries (by name) of a run."""
 
     async def ask(self, run: str, what: str) -> None: ...
 
@@ -139,7 +140,7 @@ class MemoryWorld:
             "sequence": found.sequence,
             "counters": dict(found.counters),
             "logs": [line["text"] for line in found.logs],
-            "trace": found.trace,
+            "trace": list(found.trace.values()),
             "entries": {k: v for held in found.entries.values() for k, v in held.items()},
         }
 
@@ -364,6 +365,6 @@ class PostgresWorld:
             "sequence": found.sequence,
             "counters": found.counters,
             "logs": [line.text for line in found.log_lines.order_by("id")],
-            "trace": [step.step for step in found.trace.order_by("id")],
+            "trace": list(found.trace.order_by("id").values(*TRACE)),
             "entries": dict(found.entries.values_list("name", "value")),
         }

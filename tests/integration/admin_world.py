@@ -180,7 +180,7 @@ def _durable_records(run: Run, frame: MapFrame) -> None:
     Receipt.objects.create(run=run, name="play:verify", input_digest="0" * 64, epoch=1)
     Boundary.objects.create(run=run, name="sleep:night", due_at=now)
     LogLine.objects.create(run=run, sequence=1, at=now, level="info", text=f"Read {HOSTILE}")
-    TraceStep.objects.create(run=run, sequence=1, step={"name": "map leads"})
+    TraceStep.objects.create(run=run, sequence=1, key="a", told={"kind": "map"})
 
 
 def _gateway_records(run: Run) -> None:

@@ -13,6 +13,7 @@ from runtime.memory import MemoryFrame, MemoryPorts, MemoryRow
 from runtime.ports import MemberOutcome
 from runtime.program import Play
 from runtime.tools import BatchForm, ToolSpec
+from runtime.tracesteps import trace_tree
 
 
 def tool(name: str, *, output: str = "email", size: int = 0, **known: Any) -> ToolSpec:
@@ -90,6 +91,14 @@ class World:
     def row_statuses(self, frame: int = 0) -> list[str]:
         """The rows' states by position."""
         return [str(row.status) for row in self.rows(frame)]
+
+    def trace(self) -> list[dict[str, Any]]:
+        """The run's trace as a tree."""
+        return trace_tree(self.ports.run.trace.values())
+
+    def logs(self) -> list[str]:
+        """The texts of the run's log."""
+        return [line["text"] for line in self.ports.run.logs]
 
     def sent(self, tool_id: str) -> list[int]:
         """The sizes of the requests that a tool got, in order."""

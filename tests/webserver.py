@@ -26,6 +26,16 @@ class Asked:
     body: bytes
 
 
+@dataclass
+class _Script:
+    bodies: list[bytes]
+    status: int
+    headers: dict[str, str]
+
+    def next(self) -> bytes:
+        return self.bodies.pop(0) if len(self.bodies) > 1 else self.bodies[0]
+
+
 class WebServer:
     """Answers by path; ``url("/echo")`` gives an address on it."""
 
@@ -42,6 +52,10 @@ class WebServer:
     def got(self, path: str) -> list[Asked]:
         """Give the requests to a path, in order."""
         return [asked for asked in self.asked if asked.path == path]
+
+    def answer(self, path: str, *bodies: bytes, status: int = 200, **headers: str) -> None:
+        """Answer requests to a path with these JSON bodies in turn, the last of them ever after."""
+        self._server.scripts[path] = _Script(list(bodies), status, headers)
 
     @contextmanager
     def running(self) -> Iterator[WebServer]:
@@ -61,6 +75,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, *told: Any) -> None:
         super().__init__(*told)
         self.asked: list[Asked] = []
+        self.scripts: dict[str, _Script] = {}
 
     def handle_error(self, *told: Any) -> None:
         """Say nothing of clients that leave."""
@@ -79,6 +94,9 @@ class _Handler(BaseHTTPRequestHandler):
         told = Asked(self.command, self.path, headers, self.rfile.read(length))
         self.server.asked.append(told)
         path = self.path.partition("?")[0]
+        if script := self.server.scripts.get(path):
+            self.reply(script.status, script.next(), "application/json", **script.headers)
+            return
         getattr(self, path.strip("/").replace("-", "_").split("/")[0], self.missing)()
 
     do_GET = do_HEAD = do_OPTIONS = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815

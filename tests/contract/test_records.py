@@ -12,6 +12,7 @@ from tests.contract.worlds import World
 
 
 async def test_a_group_changes_rows_counters_and_the_sequence(world: World) -> None:
+    # rule 14.7
     ports = await world.join()
     frame = await loaded(ports, "a", "b")
     await ports.rows.claim(frame, 2)
@@ -43,6 +44,7 @@ async def test_counters_are_added_up(world: World) -> None:
 
 
 async def test_counts_follow_every_change_of_a_cell(world: World) -> None:
+    # rule 14.7
     ports = await world.join()
     frame = await loaded(ports, "a", "b", "c")
     await ports.rows.claim(frame, 3)
@@ -64,6 +66,7 @@ async def test_counts_follow_every_change_of_a_cell(world: World) -> None:
 
 
 async def test_a_change_replaces_only_the_cells_and_values_it_names(world: World) -> None:
+    # case E5
     ports = await world.join()
     frame = await loaded(ports, "a")
     await ports.rows.claim(frame, 1)
@@ -79,6 +82,7 @@ async def test_a_change_replaces_only_the_cells_and_values_it_names(world: World
 
 
 async def test_two_changes_of_one_row_in_a_group_are_applied_in_order(world: World) -> None:
+    # rule 14.7
     ports = await world.join()
     frame = await loaded(ports, "a")
     await ports.rows.claim(frame, 1)
@@ -171,6 +175,7 @@ async def test_a_log_keeps_its_newest_ten_thousand_lines(world: World) -> None:
 
 
 async def test_what_postgresql_cannot_hold_is_replaced_and_counted(world: World) -> None:
+    # case J1, J3, J6, B7
     ports = await world.join()
     frame = await loaded(ports, "a")
     await ports.rows.claim(frame, 1)

@@ -42,9 +42,9 @@ class Calls:
         told = {"Authorization": f"Bearer {self.token}", "Idempotency-Key": key, **headers}
         return self._post(tool, {"payload": given}, told)
 
-    def batch(self, tool: str, members: dict[str, Any]) -> httpx.Response:
+    def batch(self, tool: str, members: dict[str, Any], **headers: str) -> httpx.Response:
         requests = [{"key": key, "input": given} for key, given in members.items()]
-        told = {"Authorization": f"Bearer {self.token}"}
+        told = {"Authorization": f"Bearer {self.token}", **headers}
         return self._post(tool, {"payload": {"requests": requests}}, told)
 
     def results(self, tool: str, members: dict[str, Any]) -> dict[str, dict[str, Any]]:

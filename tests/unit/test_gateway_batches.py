@@ -95,6 +95,7 @@ async def test_one_refused_call_in_a_hundred_costs_fifteen_requests() -> None:
 
 @pytest.mark.parametrize("status", [401, 402, 429, 500, 503])
 async def test_what_is_not_refused_as_invalid_is_never_divided(status: int) -> None:
+    # case B5
     failure = failure_for(status, "no")
     provider = Provider(lambda inputs: failure)
     entries = await entries_of_bulk(SANDBOX, calls({"n": 1}, {"n": 2}), provider)
@@ -104,6 +105,7 @@ async def test_what_is_not_refused_as_invalid_is_never_divided(status: int) -> N
 
 
 async def test_a_reply_that_cannot_be_read_fails_its_calls_and_may_be_tried_again() -> None:
+    # rule 15.8
     provider = Provider(lambda inputs: ProviderReply(200, {}, b"<html>"))
     entries = await entries_of_bulk(SANDBOX, calls({"n": 1}, {"n": 2}), provider)
 
@@ -114,6 +116,7 @@ async def test_a_reply_that_cannot_be_read_fails_its_calls_and_may_be_tried_agai
 
 
 async def test_a_short_reply_leaves_the_rest_out() -> None:
+    # rule 8.10
     provider = Provider(lambda inputs: [None])
     entries = await entries_of_bulk(SANDBOX, calls({"n": 1}, {"n": 2}), provider)
 
@@ -121,6 +124,7 @@ async def test_a_short_reply_leaves_the_rest_out() -> None:
 
 
 async def test_a_folder_that_gives_too_few_entries_is_not_believed() -> None:
+    # case B2
     def careless(reply: ProviderReply, asks: Sequence[Ask]) -> list[Entry]:
         return [Nothing()]
 

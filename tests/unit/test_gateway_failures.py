@@ -65,10 +65,12 @@ def test_a_success_is_no_failure(status: int) -> None:
     ],
 )
 def test_seconds_to_wait_are_read(header: str, seconds: float) -> None:
+    # rule 1.3, 2.7
     assert refused(429, retry_after=header).retry_after == seconds
 
 
 def test_a_date_to_wait_for_is_read() -> None:
+    # case R1
     ahead = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
     past = format_datetime(datetime.now(UTC) - timedelta(seconds=90), usegmt=True)
 
@@ -77,6 +79,7 @@ def test_a_date_to_wait_for_is_read() -> None:
 
 
 def test_a_wait_of_days_is_a_quota_and_not_a_moment() -> None:
+    # case R3
     failure = refused(429, {"message": "quota resets in 16 days"}, retry_after=str(16 * 86400))
 
     assert (failure.category, failure.retryable) == ("quota", False)

@@ -100,6 +100,7 @@ def test_a_bulk_request_carries_inputs_and_attempts_in_order() -> None:
 
 
 def test_a_bulk_reply_is_matched_by_position() -> None:
+    # case B2
     entries = split(
         [{"verdict": "valid"}, None, {"error": {"status": 500, "message": "no"}}], *"abc"
     )
@@ -116,6 +117,7 @@ def test_calls_that_a_reply_leaves_out_are_said_to_be_left_out() -> None:
 
 
 def test_a_shuffled_reply_is_matched_by_the_inputs_that_it_echoes() -> None:
+    # case B1
     a, b, c = {"email": "a@x.test"}, {"email": "b@x.test"}, {"email": "c@x.test"}
     entries = split(
         [{"input": c}, {"verdict": "valid", "input": a}, {"verdict": "invalid", "input": b}],

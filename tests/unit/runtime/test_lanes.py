@@ -66,7 +66,7 @@ async def test_a_tool_without_a_batch_form_is_asked_at_once(world: Any, make_too
 
 
 async def test_no_more_requests_are_in_flight_than_permitted(world: Any, make_tool: Make) -> None:
-    # rule 1.12
+    # rule 1.12, 4.8, 15.4
     here = world(
         {make_tool("single"): echo}, rows=people(50), limits={"max_concurrent_tool_calls": 4}
     )
@@ -132,6 +132,7 @@ async def test_a_tool_that_never_answers_delays_only_the_rows_that_ask_it(
 async def test_a_transient_failure_is_repeated_and_the_others_are_not(
     world: Any, make_tool: Make
 ) -> None:
+    # rule 1.5, 8.10
     seen: dict[str, int] = {}
 
     def flaky(given: Any) -> MemberOutcome:
@@ -149,6 +150,7 @@ async def test_a_transient_failure_is_repeated_and_the_others_are_not(
 async def test_after_three_attempts_the_cell_fails_with_the_providers_words(
     world: Any, make_tool: Make
 ) -> None:
+    # rule 1.5, 15.7
     here = world(
         {make_tool("finder"): lambda _: failed("it is down", category="upstream", retryable=True)},
         rows=people(1),
@@ -166,6 +168,7 @@ async def test_a_rate_limit_holds_the_whole_lane_until_the_time_that_was_told(
     told: list[float] = []
 
     def limited(given: Any) -> MemberOutcome:
+        # rule 15.5
         if not told:
             told.append(here.ports.clock.now())
             return failed("slow down", category="rate_limit", retryable=True, retry_after=30.0)
@@ -182,6 +185,7 @@ async def test_a_rate_limit_holds_the_whole_lane_until_the_time_that_was_told(
 async def test_a_call_that_a_reply_leaves_out_is_sent_three_times(
     world: Any, make_tool: Make
 ) -> None:
+    # rule 8.10
     here = world({make_tool("finder"): lambda _: {"kind": "unattempted"}}, rows=people(1))
     await here.run(asking("finder"))
     assert here.sent("finder") == [1, 1, 1]
@@ -287,6 +291,7 @@ async def test_a_large_map_fills_its_batches_although_its_last_rows_trickle_in(
 
 
 async def test_a_call_that_cuts_replies_short_fails_alone(world: Any, make_tool: Make) -> None:
+    # rule 8.10
     here = world({make_tool("finder", size=5): echo}, rows=people(5))
     whole = here.ports.gateway.execute
 

@@ -31,6 +31,7 @@ from tests.product import StartProduct
 
 
 def test_a_call_is_paid_once_and_answered_from_the_ledger_after(start_calls: Any) -> None:
+    # rule 4.5, 8.8
     calls = start_calls()
     first = calls.single(A, ADA, key(1)).json()
     again = calls.single(A, ADA, key(1)).json()
@@ -42,6 +43,7 @@ def test_a_call_is_paid_once_and_answered_from_the_ledger_after(start_calls: Any
 
 
 def test_a_batch_is_answered_member_by_member(start_calls: Any) -> None:
+    # rule 4.5, 8.10
     calls = start_calls()
     calls.single(A, person(1), key(1))
     results = calls.results(A_BATCH, {key(number): person(number) for number in range(1, 31)})
@@ -76,6 +78,8 @@ def test_shuffled_replies_land_where_they_belong(start_calls: Any) -> None:  # c
 
 
 def test_what_a_short_reply_leaves_out_is_unattempted_and_costs_nothing(start_calls: Any) -> None:
+    # rule 8.10
+    # case E10
     calls = start_calls()
     members = {key(0): person(0), key(1): person(1, "short-batch.test"), key(2): person(2)}
     results = calls.results(A_BATCH, members)
@@ -85,6 +89,7 @@ def test_what_a_short_reply_leaves_out_is_unattempted_and_costs_nothing(start_ca
 
 
 def test_failures_are_never_answers(start_calls: Any) -> None:  # case E6, D6
+    # rule 10.10
     calls = start_calls()
     statuses = [calls.single(C, person(1, "flaky.test"), key(1)).status_code for _ in range(3)]
     assert all(status >= 500 for status in statuses[:2])
@@ -119,6 +124,7 @@ def test_a_rate_limit_tells_when_to_come_back(start_calls: Any) -> None:  # case
 
 
 def test_an_old_epoch_and_a_stopped_run_are_refused(start_calls: Any) -> None:  # case X1, C3
+    # rule 15.1
     calls = start_calls()
     current, calls.token = calls.token, issue(str(calls.run), 0)
     old = calls.single(A, ADA, key(1))
@@ -133,18 +139,21 @@ def test_an_old_epoch_and_a_stopped_run_are_refused(start_calls: Any) -> None:  
 
 
 def test_a_token_that_nobody_issued_is_refused(start_calls: Any) -> None:
+    # rule 15.1
     calls = start_calls()
     calls.token = "made-up"
     assert calls.single(A, ADA, key(1)).status_code == 401
 
 
 def test_twenty_clients_cannot_spend_a_budget_for_ten(start_calls: Any) -> None:  # case L1
+    # rule 4.1, 4.2
     calls = start_calls(SANDBOX_LATENCY_MS="100")
     set_run(calls.run, limits={"max_tool_call_count": 10, "max_tool_calls_per_row": 0})
     with ThreadPoolExecutor(20) as clients:
         answers = list(clients.map(lambda n: calls.single(C, person(n), key(n)), range(20)))
     refused = [answer for answer in answers if answer.status_code == 402]
     assert len(refused) == 10
+    assert usage(calls.run).tool_calls == 10
     assert calls.provider(C) == (10, 10)
     error = refused[0].json()["error"]
     assert (error["code"], error["category"]) == ("limit_reached", "limit")
@@ -267,5 +276,6 @@ def test_unknown_tools_and_code_are_refused_with_advice(start_calls: Any) -> Non
 
 
 def test_metadata_comes_with_the_answer_where_it_is_asked_for(start_calls: Any) -> None:
+    # rule 1.7
     answer = start_calls().single(A, ADA, key(1), **{"x-deepline-include-tool-metadata": "true"})
     assert answer.json()["_metadata"]["tool"]["toolId"] == A

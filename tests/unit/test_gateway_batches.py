@@ -158,6 +158,17 @@ async def test_a_single_reply_is_read() -> None:
     assert await entry_of_single(SANDBOX, calls({"n": 1})[0], send) == Nothing()
 
 
+async def test_a_folder_may_take_an_empty_answer_for_a_failure() -> None:
+    # case E1
+    blocked = failure_for(503, "the answer is empty because the account is blocked")
+    tool = replace(SANDBOX, read=lambda reply: Nothing() if reply.json() else blocked)
+
+    async def send(request: ProviderRequest, members: Sequence[Claimed]) -> ProviderReply:
+        return ProviderReply(200, {}, b"[]")
+
+    assert await entry_of_single(tool, calls({"n": 1})[0], send) == blocked
+
+
 def test_requests_hold_at_most_their_size_in_order() -> None:
     made = list(chunks(SANDBOX, calls(*({"n": n} for n in range(5))), 2))
 

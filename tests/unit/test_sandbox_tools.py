@@ -151,6 +151,20 @@ def test_a_reply_of_another_form_is_unreadable(results: Any) -> None:
         split(results, "a")
 
 
+def test_what_json_does_not_have_is_null_in_a_reply() -> None:
+    # case J2
+    reply = ProviderReply(200, {}, b'{"n": [NaN, Infinity, -Infinity, 1]}')
+
+    assert tool("test_rate_limit").read(reply) == Found({"n": [None, None, None, 1]})
+
+
+@pytest.mark.parametrize("body", [b'"an error"', b"[]", b"7", b"<html>", b""])
+def test_a_single_reply_that_is_no_object_is_no_result(body: bytes) -> None:
+    # case E7
+    with pytest.raises(Unreadable):
+        tool("test_rate_limit").read(ProviderReply(200, {}, body))
+
+
 def test_a_single_result_that_looks_like_an_error_is_a_result() -> None:
     reply = ProviderReply(200, {}, b'{"error": {"status": 500, "message": "echoed"}}')
 

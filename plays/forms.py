@@ -14,7 +14,7 @@ from django import forms
 from django.http import QueryDict
 
 from plays.models import Boundary, Revision
-from plays.schemacheck import form_or_none
+from plays.schemacheck import form_or_none, ordered_properties
 from plays.services.inputs import csv_inputs, is_required
 
 ENCODINGS = (
@@ -110,7 +110,7 @@ class AnswerForm(SchemaForm):
         schema = form_or_none(wait.form) or {}
         self.is_free = not schema.get("properties")
         required = schema.get("required", [])
-        for name, part in schema.get("properties", {}).items():
+        for name, part in ordered_properties(schema).items():
             about = part if isinstance(part, dict) else {}
             self.fields[name] = _form_field(name, about, name in required)
         if self.is_free:

@@ -14,6 +14,7 @@ from runtime.loading.schemas import schema_problem
 Json = Any
 
 PROBLEMS_SHOWN = 20
+ORDER = "x-order"
 
 
 def schema_problems(schema: Json, given: Json) -> list[tuple[str, str]]:
@@ -35,6 +36,25 @@ def schema_problems(schema: Json, given: Json) -> list[tuple[str, str]]:
 def form_or_none(form: Json) -> dict[str, Json] | None:
     """Give a wait's form, or None for what a play process sent that is no schema of an object."""
     return form if isinstance(form, dict) and not schema_problem(form, "form") else None
+
+
+def with_order(form: Json) -> Json:
+    """Note in a form in which order its author wrote the properties, which ``jsonb`` does not keep."""
+    if not isinstance(form, dict) or not isinstance(form.get("properties"), dict):
+        return form
+    return {**form, ORDER: list(form["properties"])}
+
+
+def ordered_properties(form: dict[str, Json]) -> dict[str, Json]:
+    """Give a form's properties in the order in which its author wrote them."""
+    properties: dict[str, Json] = form.get("properties", {})
+    order = form.get(ORDER)
+    first = [str(name) for name in order] if isinstance(order, list) else []
+    return {
+        name: properties[name]
+        for name in dict.fromkeys([*first, *properties])
+        if name in properties
+    }
 
 
 def _place(error: ValidationError) -> str:

@@ -174,7 +174,8 @@ class Place(Schema):
 class Wait(Schema):
     """Something that a run waits for, and until when at the latest. A null event is a sleep.
 
-    ``form`` is a JSON Schema that the payload of an answer must fit; without one any JSON will do.
+    ``form`` is a JSON Schema that the payload of an answer must fit; without one any JSON will do. Its
+    ``x-order`` lists the properties as their author wrote them.
     """
 
     id: int

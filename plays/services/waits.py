@@ -69,7 +69,7 @@ def wait_answer(boundary: Boundary, payload: Json, *, by: Person = None) -> Answ
             _keep_late(now.run_id, now.event or "", payload, by=by, boundary=now, why=why)
             return Answered(False, why)
         _receive([now], payload, by)
-    return Answered(True, "Thank you: the run goes on with your answer.", 1)
+    return Answered(True, "The run goes on with your answer.", 1)
 
 
 def event_answer(run: Run, event: str, payload: Json, *, by: Person = None) -> Answered:

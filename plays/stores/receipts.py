@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from plays.schemacheck import form_or_none, schema_problems
+from plays.schemacheck import form_or_none, schema_problems, with_order
 from plays.stores.connections import json_text
 from plays.stores.fencing import RunWriter, Turn
 from runtime.childlimits import ChildCounts, refusal
@@ -73,7 +73,7 @@ class PostgresReceipts:
 
     async def wait(self, boundary: Boundary) -> BoundaryState:
         told = self._told(boundary["name"]) | sanitise(dict(boundary))[0]
-        told["form"] = json_text(boundary["form"])
+        told["form"] = json_text(with_order(boundary["form"]))
 
         async def write(turn: Turn) -> BoundaryState:
             await turn.number()

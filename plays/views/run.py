@@ -93,6 +93,8 @@ def _snapshot(run: Run) -> dict[str, Any]:
             "socket": f"/ws/runs/{run.pk}/",
             "download": reverse("run-download", args=[run.pk]),
             "icons": static("plays/icons.svg"),
+            "waits": reverse("run-waits", args=[run.pk]),
+            "wait": reverse("wait-form", args=[0]),
         },
     }
 

@@ -129,6 +129,12 @@ const PressOnce = {
   },
 };
 
+// Moments are sent as UTC and read in the zone of whoever reads them.
+const LOCAL_MOMENT = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
+for (const time of document.querySelectorAll("time[data-local]")) {
+  time.textContent = LOCAL_MOMENT.format(new Date(time.dateTime));
+}
+
 for (const zone of document.querySelectorAll("[data-drop]")) DropZone.start(zone);
 for (const form of document.querySelectorAll("[data-press-once]")) PressOnce.start(form);
 for (const field of document.querySelectorAll("[data-submits]")) {

@@ -3,6 +3,7 @@
 import { button, element, icon } from "./dom.js";
 import { amount, capital, fault, indented, milliseconds, moment, plural, size, words } from "./format.js";
 import { cellWord } from "./states.js";
+import { waitsPart } from "./waitsheet.js";
 
 const SHOWN = 20_000;
 const JSON_KINDS = new Set(["object", "array"]);
@@ -13,6 +14,7 @@ export function cellSheet(cell, place, on) {
     element("p", { class: "panel-place" }, `Row ${cell.position + 1}`),
     valuePart(cell, on),
     statePart(cell.state),
+    waitsPart(cell.waits, on),
     attemptsPart(cell.attempts),
     actionsPart(cell, place, on),
   ].filter(Boolean);

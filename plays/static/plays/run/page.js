@@ -20,6 +20,8 @@ import { MapTabs } from "./tabs.js";
 import { toast } from "./toast.js";
 import { ColumnChooser, Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
+import { part, serveForms } from "./waitforms.js";
+import { WaitList } from "./waits.js";
 
 class RunPage {
   constructor(snapshot) {
@@ -58,7 +60,12 @@ class RunPage {
       clear: () => this.#clear(),
       refresh: () => this.grid?.reload(),
     });
+    this.waits = new WaitList(this.snapshot.urls.waits, {
+      place: () => this.#openPlace(),
+      answered: () => this.announcer.now("Your answer was sent."),
+    });
     this.panel = new Panel(this.api, {
+      waitForm: (id) => part(this.snapshot.urls.wait.replace("/0/", `/${id}/`)),
       copy: (text, what) => this.#copy(text, what),
       retry: (rows, fields) => this.#act("retry", { rows, fields }),
       mayRetry: () => this.snapshot.may_act && !this.run.is_live,
@@ -67,6 +74,7 @@ class RunPage {
       openRow: ({ frame, row }) => this.panel.open({ frame, row, column: null }),
       openCell: ({ frame, row }, column) => this.panel.open({ frame, row, column }),
     });
+    serveForms(find("panel-body"), () => this.announcer.now("Your answer was sent."));
     find("columns-menu").addEventListener("toggle", (event) => {
       if (event.target.open) this.chooser.fill(this.grid.grid, this.grid.arrangement);
     });
@@ -101,6 +109,7 @@ class RunPage {
     this.frame = this.frames.find((one) => one.id === this.frame?.id) ?? this.frames.at(-1) ?? null;
     this.head.update(this.run, this.frames, this.frame);
     this.badge.draw(this.run.is_live);
+    this.waits.update(this.run.waits);
     this.tabs.update(this.frames, this.frame);
     this.empty.update(this.run, this.frame);
     this.#drawGrid();

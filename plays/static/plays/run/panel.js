@@ -7,11 +7,13 @@ import { rowSheet } from "./rowsheet.js";
 const SETTLE = 150;
 
 export class Panel {
-  // on: copy(text, what), retry(rows, fields), closed(), opened(place), openCell(row, name)
+  // on: copy(text, what), retry(rows, fields), closed(), opened(place), openCell(row, name),
+  // waitForm(id)
   constructor(api, on) {
     this.api = api;
     this.on = on;
     this.place = null;
+    this.waits = new Map();
     this.root = find("panel");
     this.title = find("panel-title");
     this.body = find("panel-body");
@@ -68,13 +70,27 @@ export class Panel {
     setText(this.title, column ? column.name : `Row ${row.position + 1}`);
     this.root.setAttribute("aria-label", titleOf(place));
     try {
+      const on = { ...this.on, waitForm: (id) => this.#waitForm(id) };
       const sheet = column
-        ? cellSheet(await this.api.cell(frame.id, row.position, column.name), place, this.on)
-        : rowSheet(await this.api.row(frame.id, row.position), place, this.on);
+        ? cellSheet(await this.api.cell(frame.id, row.position, column.name), place, on)
+        : rowSheet(await this.api.row(frame.id, row.position), place, on);
       if (place === this.place) this.#put(sheet);
     } catch (error) {
       if (place === this.place) this.#put([element("p", { class: "panel-error" }, error.message)]);
     }
+  }
+
+  // A form that somebody fills in is the same element for as long as its wait is shown.
+  #waitForm(id) {
+    if (!this.waits.has(id)) {
+      const holder = element("div", { class: "wait-holder" });
+      this.waits.set(id, holder);
+      this.on.waitForm(id).then(
+        (form) => holder.replaceChildren(form),
+        (error) => holder.replaceChildren(element("p", { class: "panel-error" }, error.message)),
+      );
+    }
+    return this.waits.get(id);
   }
 
   // Replaces the contents and keeps what the person did with the old ones: opened parts, scroll.
@@ -86,6 +102,7 @@ export class Panel {
     for (const one of this.body.querySelectorAll("details")) one.open = opened.has(one.id);
     if (focused) this.body.querySelector(`#${CSS.escape(focused)}`)?.focus();
     this.body.scrollTop = scrollTop;
+    for (const [id, holder] of this.waits) if (!holder.isConnected) this.waits.delete(id);
   }
 }
 

@@ -1,14 +1,15 @@
 // The contents of the panel for one row.
 
 import { button, element, icon } from "./dom.js";
-import { capital, moment } from "./format.js";
+import { capital } from "./format.js";
 import { cellOf } from "./rows.js";
 import { shownText } from "./cells.js";
+import { waitsPart } from "./waitsheet.js";
 
 export function rowSheet(row, place, on) {
   return [
     statusPart(row),
-    waitsPart(row.waits),
+    waitsPart(row.waits, on),
     element(
       "dl",
       { class: "row-values" },
@@ -27,23 +28,6 @@ function statusPart(row) {
     "p",
     { class: "panel-place" },
     element("span", { class: `chip chip-${row.status}` }, icon(row.status), capital(row.status)),
-  );
-}
-
-function waitsPart(waits) {
-  if (!waits.length) return null;
-  return element(
-    "ul",
-    { class: "panel-waits" },
-    waits.map((wait) => {
-      const what = wait.message || (wait.event ? `Waits for ${wait.event}` : "Sleeps");
-      return element(
-        "li",
-        {},
-        icon("waiting"),
-        `${what}, until ${moment(wait.due_at)} at the latest`,
-      );
-    }),
   );
 }
 

@@ -77,7 +77,9 @@ class Waits:
             await self._clock.sleep(CALM_SECONDS)
             if before == self._activity.changes and self._is_quiet():
                 self._halt.trip(
-                    RunStatus.WAITING, StopReason.WAITS, "only answers and deadlines are waited for"
+                    RunStatus.WAITING,
+                    StopReason.WAITS,
+                    "waiting for answers or deadlines: nothing else is left to do",
                 )
                 return
 

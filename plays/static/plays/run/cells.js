@@ -1,7 +1,7 @@
 // Draws one cell of the grid: a mark for its state, its value as a preview, who found it.
 
 import { element, icon, setIcon, setText } from "./dom.js";
-import { clock } from "./format.js";
+import { capital, deadline } from "./format.js";
 import { cellOf, isPreview, previewText } from "./rows.js";
 import { cellWord } from "./states.js";
 
@@ -61,6 +61,11 @@ export class RowNumberView {
   }
 }
 
+function waitText({ reason, until }) {
+  const told = capital(reason || "waits");
+  return until ? `${told} until ${deadline(until * 1000)}` : told;
+}
+
 // What a cell says in words: its value, or what stands in the place of one.
 export function shownText(cell) {
   const value = previewText(cell.value);
@@ -71,7 +76,7 @@ export function shownText(cell) {
     case "failed":
       return cell.error || "Failed";
     case "waiting":
-      return cell.until ? `Waits until ${clock(cell.until * 1000)}` : cell.reason || "Waits";
+      return waitText(cell);
     case "skipped":
       return value || "Skipped";
     case "running":

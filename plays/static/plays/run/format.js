@@ -14,9 +14,23 @@ const MOMENT = new Intl.DateTimeFormat([], {
   hourCycle: "h23",
 });
 
+const DAY_AND_TIME = new Intl.DateTimeFormat([], {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+
 export const count = (number) => WHOLE.format(number);
 export const amount = (number) => DECIMAL.format(number);
 export const clock = (moment) => CLOCK.format(new Date(moment));
+// The time of a moment of today, and the day with it for any other.
+export function deadline(moment) {
+  const at = new Date(moment);
+  const isToday = at.toDateString() === new Date().toDateString();
+  return (isToday ? CLOCK : DAY_AND_TIME).format(at);
+}
 export const moment = (moment) => MOMENT.format(new Date(moment));
 export const words = (name) => name.replaceAll("_", " ");
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

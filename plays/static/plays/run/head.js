@@ -41,7 +41,8 @@ export class RunHead {
     const sentence = run.stop_message || (run.status === "failed" && run.error && fault(run.error)) || "";
     const note = find("note");
     show(note, sentence !== "");
-    note.className = `note ${run.status === "failed" ? "note-error" : "note-warning"} run-note`;
+    const tone = { failed: "note-error", waiting: "" }[run.status] ?? "note-warning";
+    note.className = `note ${tone} run-note`;
     setText(find("note-text"), capital(sentence));
   }
 

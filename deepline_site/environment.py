@@ -39,8 +39,11 @@ def is_on(name: str) -> bool:
     return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
 
 
-def database(url: str) -> dict[str, object]:
-    """Return Django's connection settings for a `postgresql://` address."""
+def database(url: str, *, idle_seconds: float) -> dict[str, object]:
+    """Return Django's connection settings for a `postgresql://` address.
+
+    The server ends a connection that is silent for `idle_seconds` inside a transaction.
+    """
     parts = urlsplit(url)
     try:
         port = parts.port
@@ -57,7 +60,7 @@ def database(url: str) -> dict[str, object]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or "",
         "PORT": str(port or ""),
-        "OPTIONS": _options(parts.query),
+        "OPTIONS": _patient(_options(parts.query), idle_seconds),
     }
 
 
@@ -71,6 +74,11 @@ def redis(url: str) -> str:
 def redis_database(url: str) -> str:
     """Return the number of the database that an address names; without one it is 0."""
     return urlsplit(url).path.strip("/") or "0"
+
+
+def _patient(options: dict[str, str], idle_seconds: float) -> dict[str, str]:
+    patience = f"-c idle_in_transaction_session_timeout={round(idle_seconds * 1000)}"
+    return {**options, "options": f"{patience} {options.get('options', '')}".strip()}
 
 
 def _options(query: str) -> dict[str, str]:

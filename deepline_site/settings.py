@@ -31,7 +31,7 @@ DEEPLINE_HOME = HOME.path
 PORT = environment.whole_number("PORT", 8000, minimum=1, maximum=65_535)
 DEEPLINE_UPLOAD_LIMIT_MB = environment.whole_number("DEEPLINE_UPLOAD_LIMIT_MB", 200, minimum=1)
 DEEPLINE_LEASE_SECONDS = environment.number("DEEPLINE_LEASE_SECONDS", 30.0, minimum=1.0)
-DEEPLINE_SWEEP_SECONDS = environment.number("DEEPLINE_SWEEP_SECONDS", 5.0, minimum=0.1)
+DEEPLINE_SWEEP_SECONDS = environment.number("DEEPLINE_SWEEP_SECONDS", 2.0, minimum=0.1)
 _product = HOME.product()
 DEEPLINE_GATEWAY_URL = environment.text(
     "DEEPLINE_GATEWAY_URL", _product.gateway_url if _product else None
@@ -97,8 +97,13 @@ TEMPLATES = [
 
 # Servers ---------------------------------------------------------------------------------------
 
+# A process that is stopped, or whose machine is gone, may hold a run's row locked: no longer than
+# its lease, or nobody could take the run.
 DATABASES = {
-    "default": environment.database(environment.text("DATABASE_URL") or HOME.database_url())
+    "default": environment.database(
+        environment.text("DATABASE_URL") or HOME.database_url(),
+        idle_seconds=DEEPLINE_LEASE_SECONDS,
+    )
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -28,6 +28,14 @@ logger = logging.getLogger(__name__)
 
 Json = Any
 
+SILENT_SECONDS = 3.0
+"""A worker renews its lease each second; one that has not for so long does not hear what is asked of it."""
+
+
+def silent_lease_seconds() -> float:
+    """Give how much is left at most of the lease of a worker that is silent."""
+    return max(0.0, settings.DEEPLINE_LEASE_SECONDS - SILENT_SECONDS)
+
 
 def run_claim(run_id: UUID, worker: str) -> Participant | None:
     """Take a queued run, or a running one whose lease has run out; None: somebody else has it.
@@ -169,7 +177,7 @@ def _queue_due_runs() -> None:
 def _obey_for_the_dead() -> None:
     """Pause and cancel runs of which that was asked and whose worker died before it heard."""
     with connection.cursor() as cursor:
-        cursor.execute(_ASKED_OF_THE_DEAD)
+        cursor.execute(_ASKED_OF_THE_DEAD, {"left": silent_lease_seconds()})
         asked = cursor.fetchall()
     for run_id, epoch, requested in asked:
         status = RunStatus.CANCELLED if requested == "cancel" else RunStatus.PAUSED
@@ -320,7 +328,8 @@ RETURNING id, sequence
 _ASKED_OF_THE_DEAD = """
 SELECT r.id, p.epoch, r.requested FROM plays_run AS r
 JOIN plays_runparticipant AS p ON p.run_id = r.id AND p.role = 'engine'
-WHERE r.status = 'running' AND r.requested <> 'none' AND p.lease_until <= clock_timestamp()
+WHERE r.status = 'running' AND r.requested <> 'none'
+    AND p.lease_until <= clock_timestamp() + make_interval(secs => %(left)s)
 """
 
 _TO_MOVE = f"""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -22,6 +23,7 @@ from plays.models import Revision, Run, RunParticipant, RunRequest, RunStatus, R
 from plays.models.run import LIVE
 from plays.services.governance import profile_default, profile_limits
 from plays.services.inputs import input_check
+from plays.services.leases import silent_lease_seconds
 from plays.services.refusals import Refused
 from plays.stores.takeover import rows_return
 from runtime.values import sanitise
@@ -185,14 +187,15 @@ def _insert(run: Run) -> None:
 def _is_held(run: Run) -> bool:
     """Lock the run and tell whether a living worker executes it.
 
-    A worker whose lease has run out loses its epoch here, so that it can write nothing and send
-    nothing any more, should it have been slow only.
+    A worker that has not renewed its lease lately is taken for dead. It loses its epoch and lease
+    here, so that it can write nothing and send nothing any more, should it have been slow only.
     """
     locked = Run.objects.select_for_update().get(pk=run.pk)
     if locked.status != RunStatus.RUNNING:
         return False
     engines = RunParticipant.objects.filter(run=run, role="engine")
-    fenced = engines.filter(lease_until__lte=Now()).update(epoch=F("epoch") + 1)
+    silent = engines.filter(lease_until__lte=Now() + timedelta(seconds=silent_lease_seconds()))
+    fenced = silent.update(epoch=F("epoch") + 1, lease_until=Now())
     return not fenced and engines.exists()
 
 

@@ -5,9 +5,10 @@ the run's row, so the order of numbers is the order of commits, and it succeeds 
 participant whose epoch is current and whose lease lives: an engine that lost its lease cannot
 write at all.
 
-The condition is read before the row lock is had, so a takeover may commit in between. It takes
-over only leases that have run out, by the same clock that the condition compares with, so the
-older reading refuses as well.
+The condition on the lease is read before the row lock is had, so a takeover may commit in between.
+A claim takes over only leases that have run out, by the same clock that the condition compares
+with, so the older reading refuses as well. A person may take the run from a living lease, and
+changes the run's status with it, which is read again once the lock is had.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Turn:
         await self.cursor.execute(_COUNT, told)
 
     async def _refuse(self, told: Mapping[str, object]) -> None:
-        """Raise LeaseLost, unless the lease has only run out and nobody has taken the run."""
+        """Raise LeaseLost, unless the lease has only run out and the run is still this one's."""
         await self.cursor.execute(_IS_CURRENT, told)
         if await self.cursor.fetchone() is None:
             raise LeaseLost("the lease of this run is lost: another worker has taken it over")
@@ -172,7 +173,7 @@ _ADDED = """
     ), '{}')"""
 
 _FENCE = """
-    WHERE id = %(run)s AND EXISTS (
+    WHERE id = %(run)s AND status = 'running' AND EXISTS (
         SELECT 1 FROM plays_runparticipant AS p
         WHERE p.run_id = %(run)s AND p.role = 'engine' AND p.epoch = %(epoch)s
             AND p.lease_until > clock_timestamp()
@@ -189,8 +190,9 @@ UPDATE plays_run SET sequence = sequence + 1, counters = {_ADDED} {_FENCE}
 _COUNT = f"UPDATE plays_run SET counters = {_ADDED} WHERE id = %(run)s"  # noqa: S608
 
 _IS_CURRENT = """
-    SELECT 1 FROM plays_runparticipant
-    WHERE run_id = %(run)s AND role = 'engine' AND epoch = %(epoch)s"""
+    SELECT 1 FROM plays_runparticipant AS p JOIN plays_run AS r ON r.id = p.run_id
+    WHERE p.run_id = %(run)s AND p.role = 'engine' AND p.epoch = %(epoch)s
+        AND r.status = 'running'"""
 
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 

@@ -201,9 +201,13 @@ def test_a_run_that_a_worker_holds_is_only_asked_to_cancel(cast: Cast) -> None:
     assert (run.status, run.requested, held.epoch) == ("running", "cancel", 3)
 
 
-def test_a_run_whose_worker_died_is_cancelled_at_once_and_the_worker_fenced(cast: Cast) -> None:
+@pytest.mark.parametrize("seconds", [-1, 26])
+def test_a_run_whose_worker_died_is_cancelled_at_once_and_the_worker_fenced(
+    cast: Cast, seconds: float
+) -> None:
+    # case X2
     run = make_run(cast, "running")
-    dead = hold(run, seconds=-1)
+    dead = hold(run, seconds=seconds)
     run_cancel(run)
     dead.refresh_from_db()
     assert (run.status, dead.epoch) == ("cancelled", 4)

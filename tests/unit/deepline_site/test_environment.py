@@ -42,7 +42,7 @@ def test_a_duration_is_a_finite_number(
 
 def test_a_database_address_is_taken_apart(mistakes: list[str]) -> None:
     found = environment.database(
-        "postgresql://me:p%40ss@db.example:6432/my%20leads?sslmode=require"
+        "postgresql://me:p%40ss@db.example:6432/my%20leads?sslmode=require", idle_seconds=1.5
     )
     assert found == {
         "ENGINE": "django.db.backends.postgresql",
@@ -51,7 +51,10 @@ def test_a_database_address_is_taken_apart(mistakes: list[str]) -> None:
         "PASSWORD": "p@ss",
         "HOST": "db.example",
         "PORT": "6432",
-        "OPTIONS": {"sslmode": "require"},
+        "OPTIONS": {
+            "sslmode": "require",
+            "options": "-c idle_in_transaction_session_timeout=1500",
+        },
     }
     assert mistakes == []
 
@@ -60,7 +63,7 @@ def test_a_database_address_is_taken_apart(mistakes: list[str]) -> None:
 def test_another_kind_of_database_address_is_a_mistake_that_shows_no_secret(
     given: str, mistakes: list[str]
 ) -> None:
-    environment.database(given.replace("://h", "://me:hunter2@h"))
+    environment.database(given.replace("://h", "://me:hunter2@h"), idle_seconds=30)
     assert len(mistakes) == 1
     assert "hunter2" not in mistakes[0]
 

@@ -29,7 +29,8 @@ from runtime.values import canonical_json
 
 POOL_MIN, POOL_MAX = 1, 8
 RECONNECT_SECONDS = 5.0
-"""After so long the pool begins anew with short pauses, which it doubles without end otherwise."""
+"""The pool doubles its pauses between attempts without end. After so long it begins anew, and who waits
+for it asks again, which is what makes it begin."""
 DEADLOCK_TRIES = 5
 CONNECTION_OPTIONS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
 """Planning the claim takes longer than running it, so its plan is made once per connection."""
@@ -144,6 +145,7 @@ class Ledger:
             max_size=POOL_MAX,
             open=False,
             configure=_configured,
+            timeout=RECONNECT_SECONDS,
             reconnect_timeout=RECONNECT_SECONDS,
             name="gateway",
         )

@@ -22,7 +22,7 @@ from plays import live, queues
 from plays.models import LogLine, Run, RunStatus
 from plays.stores.connections import json_text
 from plays.stores.fencing import Participant
-from plays.stores.takeover import rows_return
+from plays.stores.takeover import row_last_touched, rows_return
 
 logger = logging.getLogger(__name__)
 
@@ -45,14 +45,24 @@ def run_claim(run_id: UUID, worker: str) -> Participant | None:
     """
     told = {"run": run_id, "worker": worker, "seconds": settings.DEEPLINE_LEASE_SECONDS}
     with transaction.atomic():
+        dead = _one(_EARLIER_WORKER, told)
         sequence = _one(_CLAIM_RUN, told)
         epoch = sequence and _one(_CLAIM_LEASE, told)
         if not epoch:
             transaction.set_rollback(True)
             return None
+        if dead:
+            _tell_takeover(run_id, sequence, dead)
         rows_return(run_id, sequence)
         live.hint(run_id, sequence)
     return Participant(run_id, epoch)
+
+
+def _tell_takeover(run_id: UUID, sequence: int, dead: str) -> None:
+    row = row_last_touched(run_id)
+    where = f" while {row} was running" if row else ""
+    text = f"worker {dead} was lost{where}; another goes on from what is committed"
+    _log(run_id, sequence, text)
 
 
 def run_reclaim(participant: Participant, why: str) -> Participant | None:
@@ -73,9 +83,7 @@ def run_reclaim(participant: Participant, why: str) -> Participant | None:
             transaction.set_rollback(True)
             return None
         rows_return(participant.run, sequence)
-        LogLine.objects.create(
-            run_id=participant.run, sequence=sequence, at=timezone.now(), level="warning", text=why
-        )
+        _log(participant.run, sequence, why)
         live.hint(participant.run, sequence)
     return Participant(participant.run, epoch)
 
@@ -188,6 +196,12 @@ def _obey_for_the_dead() -> None:
         )
 
 
+def _log(run_id: UUID, sequence: int, text: str) -> None:
+    LogLine.objects.create(
+        run_id=run_id, sequence=sequence, at=timezone.now(), level="warning", text=text
+    )
+
+
 def _json_or_null(value: Json) -> str | None:
     return None if value is None else json_text(value)
 
@@ -216,6 +230,11 @@ EXISTS (
     SELECT 1 FROM plays_runparticipant AS p
     WHERE p.run_id = plays_run.id AND p.role = 'engine' AND p.lease_until > clock_timestamp()
 )"""
+
+_EARLIER_WORKER = """
+SELECT p.worker FROM plays_run AS r JOIN plays_runparticipant AS p ON p.run_id = r.id
+WHERE r.id = %(run)s AND r.status = 'running' AND p.role = 'engine'
+"""
 
 _CLAIM_RUN = f"""
 UPDATE plays_run SET status = 'running', sequence = sequence + 1,

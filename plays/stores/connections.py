@@ -29,7 +29,8 @@ POOL_SIZE = 4
 CONNECT_SECONDS = 10
 
 RECONNECT_SECONDS = 5.0
-"""After so long a pool begins anew with short pauses, which it doubles without end otherwise."""
+"""A pool doubles its pauses between attempts without end. After so long it begins anew, and who waits
+for it asks again, which is what makes it begin."""
 
 # The planner overrates statements over arrays and would compile them for longer than they run.
 SERVER_OPTIONS = "-c jit=off"
@@ -65,6 +66,7 @@ def open_pool() -> Pool:
         max_size=POOL_SIZE,
         open=False,
         configure=prepare_connection,
+        timeout=RECONNECT_SECONDS,
         reconnect_timeout=RECONNECT_SECONDS,
         name="stores",
     )

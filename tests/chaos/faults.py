@@ -133,12 +133,13 @@ def crash_at(place: str) -> Blow:
     """Have the run taken over by a worker whose work-horse dies at this place."""
 
     def blow(arena: Arena, run: UUID) -> None:
-        target = arena.start_short_run() if place == "before_finish" else run
         count = 1 if place in ("after_claim", "before_finish") else arena.chance.randint(1, 4)
+        for live in arena.stage.workers.values():
+            live.end()
+        # Queued before the leases of the others run out, so that it is the first to be taken.
+        target = arena.start_short_run() if place == "before_finish" else run
         doomed = arena.stage.start_doomed_worker(f"{place}:{count}")
         try:
-            for live in arena.stage.workers.values():
-                live.end()
             _await_two_claims(doomed.process.pid, target)
         finally:
             arena.stage.mend()

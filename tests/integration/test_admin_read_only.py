@@ -75,6 +75,7 @@ def test_nothing_is_changed(client: Client, label: str) -> None:
 @pytest.mark.parametrize("label", OWNED)
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_nothing_is_deleted(client: Client, label: str, method: str) -> None:
+    # case X5
     before = stored(label)
     record = apps.get_model(label)._default_manager.all()[0]
     answer = getattr(client, method)(address(label, "delete", record.pk), {"post": "yes"})

@@ -175,6 +175,7 @@ def test_numbers_beyond_the_database_are_not_there(fake: FakeRun, alice: Client)
 
 
 def test_a_run_is_paused_resumed_and_cancelled(fake: FakeRun, alice: Client) -> None:
+    # case X6
     base = f"/api/v1/runs/{fake.run.pk}"
     fake.set(status="queued")
     assert ask(alice, "post", f"{base}/pause").json()["status"] == "paused"
@@ -238,6 +239,7 @@ def download(user: User, address: str) -> tuple[Any, bytes]:
 
 
 def test_a_download_holds_every_row_once(fake: FakeRun, committed_cast: Cast) -> None:
+    # case C9, M3
     answer, content = download(committed_cast.alice, f"/runs/{fake.run.pk}/download.csv")
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert answer["Content-Disposition"].startswith('attachment; filename="find_emails-leads-')

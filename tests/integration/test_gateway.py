@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -279,3 +280,21 @@ def test_metadata_comes_with_the_answer_where_it_is_asked_for(start_calls: Any) 
     # rule 1.7
     answer = start_calls().single(A, ADA, key(1), **{"x-deepline-include-tool-metadata": "true"})
     assert answer.json()["_metadata"]["tool"]["toolId"] == A
+
+
+def test_a_late_answer_of_a_call_that_another_took_over_changes_nothing(start_calls: Any) -> None:
+    # case D1
+    from plays.models import ToolCall
+
+    calls = start_calls(SANDBOX_LATENCY_MS="600")
+    with ThreadPoolExecutor(1) as client:
+        asking = client.submit(calls.single, A, ADA, key(1))
+        while not ToolCall.objects.filter(key=key(1), status="claimed").exists():
+            time.sleep(0.02)
+        other = uuid4()
+        ToolCall.objects.filter(key=key(1)).update(claim=other)
+        late = asking.result()
+    assert late.json()["error"]["code"] == "claim_lost"
+    held = ledger(key(1))
+    assert (held.status, held.claim, held.result) == ("claimed", other, None)
+    assert usage(calls.run).credits_spent == 0

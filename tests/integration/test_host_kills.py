@@ -89,6 +89,7 @@ def workers(product: LiveProduct) -> list[psutil.Process]:
 
 
 def test_a_killed_play_process_goes_on_in_the_same_worker(product: LiveProduct) -> None:
+    # case C1, C10, D3, Q3
     from tests.integration.host_runs import ended, is_under_way, play_processes, start_run, until
 
     run = start_run(ROWS)
@@ -102,6 +103,7 @@ def test_a_killed_play_process_goes_on_in_the_same_worker(product: LiveProduct) 
 
 
 def test_a_killed_work_horse_is_replaced_at_once(product: LiveProduct) -> None:
+    # case C1, Q4, C9
     from tests.integration.host_runs import ended, is_under_way, start_run, until, work_horses
 
     run = start_run(ROWS)
@@ -114,6 +116,7 @@ def test_a_killed_work_horse_is_replaced_at_once(product: LiveProduct) -> None:
 
 
 def test_a_killed_worker_is_followed_by_the_other(product: LiveProduct) -> None:
+    # case C1, C6, Q2
     from tests.integration.host_runs import ended, is_under_way, start_run, until, work_horses
 
     run = start_run(ROWS)
@@ -141,6 +144,7 @@ def test_a_worker_that_is_stopped_lets_its_run_go_to_the_other(product: LiveProd
 
 @pytest.mark.parametrize("place", CRASH_POINTS)
 def test_a_work_horse_may_die_at_any_named_place(start_product: StartProduct, place: str) -> None:
+    # case C1, D4
     from tests.integration.host_runs import QUICK, ended, start_run, until
 
     product = start_product(only=("gateway",), SANDBOX_LATENCY_MS="60", **QUICK)
@@ -156,6 +160,7 @@ def test_a_work_horse_may_die_at_any_named_place(start_product: StartProduct, pl
 
 
 def test_an_emptied_queue_loses_no_run(start_product: StartProduct, valkey: redis.Redis) -> None:
+    # case Q5
     from tests.integration.host_runs import QUICK, ended, start_run
 
     product = start_product(only=("gateway",), SANDBOX_LATENCY_MS="20", **QUICK)

@@ -51,6 +51,7 @@ def frame_with(run: Run, **row_totals: int) -> None:
 
 
 def test_a_queued_run_is_claimed_once(run: Run) -> None:
+    # case D10
     from plays.services.leases import run_claim
 
     claims = []
@@ -62,6 +63,7 @@ def test_a_queued_run_is_claimed_once(run: Run) -> None:
 
 
 def test_a_live_lease_is_left_alone_and_an_expired_one_taken(run: Run) -> None:
+    # case D2, C6
     from plays.services.leases import run_claim
 
     first = run_claim(run.pk, "a")
@@ -71,9 +73,12 @@ def test_a_live_lease_is_left_alone_and_an_expired_one_taken(run: Run) -> None:
     second = run_claim(run.pk, "b")
     assert second is not None
     assert second.epoch == first.epoch + 1
+    (line,) = run.log_lines.all()
+    assert line.text == "worker a was lost; another goes on from what is committed"
 
 
 def test_of_two_who_find_an_expired_lease_one_takes_it(run: Run) -> None:
+    # case C3
     from plays.services.leases import run_claim
 
     run_claim(run.pk, "dead")
@@ -84,6 +89,7 @@ def test_of_two_who_find_an_expired_lease_one_takes_it(run: Run) -> None:
 
 
 def test_only_the_current_epoch_can_end_a_run(run: Run) -> None:
+    # case D8
     from plays.services.leases import run_claim, run_finish
 
     first = run_claim(run.pk, "a")
@@ -177,6 +183,7 @@ def test_a_run_does_not_wait_for_what_has_been_answered(run: Run) -> None:
 
 
 def test_a_waiting_run_is_queued_when_its_time_has_come(run: Run) -> None:
+    # case Q7, S2
     from django.utils import timezone
 
     from plays.models import Boundary
@@ -195,6 +202,7 @@ def test_a_waiting_run_is_queued_when_its_time_has_come(run: Run) -> None:
 
 
 def test_the_sweep_queues_runs_that_an_emptied_queue_lost(run: Run, valkey: redis.Redis) -> None:
+    # case Q5
     from plays.queues import runs_queue
     from plays.services.leases import runs_sweep
 
@@ -204,7 +212,30 @@ def test_the_sweep_queues_runs_that_an_emptied_queue_lost(run: Run, valkey: redi
     assert runs_queue().count == 1
 
 
+def test_what_rq_says_of_a_job_changes_no_run_that_is_over(run: Run) -> None:
+    # case Q1
+    from rq.job import JobStatus
+
+    from plays.queues import enqueue, runs_queue
+    from plays.services.leases import run_claim, run_finish, runs_sweep, worker_expire
+
+    enqueue(run.pk)
+    (job,) = runs_queue().get_jobs()
+    claim = run_claim(run.pk, "a")
+    assert claim is not None
+    assert run_finish(claim, completed()) == "completed"
+    job.set_status(JobStatus.FAILED)
+    runs_queue().failed_job_registry.add(job, ttl=60)
+    runs_queue().empty()
+    worker_expire("a")
+    assert runs_sweep() == 0
+    assert run_claim(run.pk, "b") is None
+    run.refresh_from_db()
+    assert run.status == "completed"
+
+
 def test_a_run_is_never_queued_twice_for_one_claim(run: Run) -> None:
+    # case Q6, D10
     from plays.queues import enqueue, runs_queue
     from plays.services.leases import runs_sweep
 
@@ -214,6 +245,7 @@ def test_a_run_is_never_queued_twice_for_one_claim(run: Run) -> None:
 
 
 def test_the_sweep_finds_runs_whose_worker_is_gone(run: Run, valkey: redis.Redis) -> None:
+    # case C5
     from plays.queues import runs_queue
     from plays.services.leases import run_claim, runs_sweep
 
@@ -225,10 +257,30 @@ def test_the_sweep_finds_runs_whose_worker_is_gone(run: Run, valkey: redis.Redis
     assert runs_queue().count == 1
 
 
+def test_a_worker_that_misses_renewals_loses_a_run_that_was_cancelled(run: Run) -> None:
+    # case X2
+    from django.utils import timezone
+
+    from plays.models import RunParticipant
+    from plays.services.leases import run_claim, runs_sweep
+
+    run_claim(run.pk, "just died")
+    run.request("cancel")
+    runs_sweep()
+    run.refresh_from_db()
+    assert run.status == "running"
+    almost = timezone.now() + timezone.timedelta(seconds=26)
+    RunParticipant.objects.filter(run=run).update(lease_until=almost)
+    runs_sweep()
+    run.refresh_from_db()
+    assert run.status == "cancelled"
+
+
 @pytest.mark.parametrize(("asked", "status"), [("cancel", "cancelled"), ("pause", "paused")])
 def test_what_was_asked_of_a_dead_worker_is_obeyed_by_the_sweep(
     run: Run, asked: str, status: str
 ) -> None:
+    # case X2
     from plays.services.leases import run_claim, runs_sweep
 
     run_claim(run.pk, "dead")
@@ -254,6 +306,7 @@ def test_a_play_process_that_died_gets_a_successor_in_the_same_lease(run: Run) -
 
 
 def test_the_runs_of_a_work_horse_known_to_be_dead_are_queued_at_once(run: Run) -> None:
+    # case Q4
     from plays.queues import runs_queue
     from plays.services.leases import run_claim, worker_expire
 

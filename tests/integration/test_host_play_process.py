@@ -123,6 +123,7 @@ def test_a_play_that_misbehaves_fails_its_run_with_the_reason(
 
 
 def test_a_play_process_that_dies_is_started_three_times(execute: Execute) -> None:
+    # case Q3, C13
     run, execution = execute(host_plays.EXITS)
     assert execution.participant.epoch == 3
     assert run.log_lines.filter(text__contains="exit code 7").count() == 2
@@ -131,6 +132,7 @@ def test_a_play_process_that_dies_is_started_three_times(execute: Execute) -> No
 def test_a_play_that_does_not_stop_when_asked_is_ended(
     committed_cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # case Q9
     from plays.compose import run_execute
     from plays.jobs import settle
     from runtime.events import Request
@@ -144,6 +146,7 @@ def test_a_play_that_does_not_stop_when_asked_is_ended(
 
 
 def test_an_engine_whose_lease_was_taken_stops_and_writes_nothing(committed_cast: Cast) -> None:
+    # case D1, C3
     from plays.compose import run_execute
     from plays.jobs import settle
 

@@ -93,6 +93,7 @@ def test_a_play_runs_to_its_end_and_its_dataset_is_written(
 def test_batches_are_full_and_the_play_process_small(
     runplay: RunPlay, start_product: StartProduct
 ) -> None:
+    # case M1, M2
     from tests.integration.host_runs import provider_stats
 
     product = start_product(only=("gateway",), SANDBOX_LATENCY_MS="40")

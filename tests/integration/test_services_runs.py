@@ -70,6 +70,7 @@ def test_a_run_is_enqueued_once_it_is_committed(committed_cast: Cast) -> None:
 def test_a_run_starts_though_the_queue_is_out_of_reach(
     committed_cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # case Q13
     def broken(run_id: uuid.UUID) -> None:
         raise redis.ConnectionError
 
@@ -87,6 +88,7 @@ def test_asking_twice_with_one_id_gives_one_run(cast: Cast) -> None:
 
 
 def test_asking_at_once_with_one_id_gives_one_run(committed_cast: Cast) -> None:
+    # case D10
     cast, token = committed_cast, uuid.uuid4()
     at_once(
         [lambda: run_start(cast.revision, cast.alice, cast.leads, run_id=token) for _ in range(4)]

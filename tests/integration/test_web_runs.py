@@ -100,6 +100,7 @@ def test_two_presses_of_start_make_one_run(cast: Cast) -> None:
 
 
 def test_two_presses_at_once_make_one_run(committed_cast: Cast) -> None:
+    # case D10
     cast = committed_cast
     page = form_page(cast, f"?leads={cast.upload.pk}")
     form = {name: hidden(page, name) for name in ("token", "file-leads")}

@@ -1,11 +1,14 @@
-"""The virtual clock: it moves only while every task is blocked."""
+"""The clocks: the virtual one moves only while every task is blocked, the real one by itself."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import time
 
-from runtime.memory import VirtualClock
+import pytest
+
+from runtime.memory import SystemClock, VirtualClock
 
 HOUR = 3600.0
 
@@ -82,3 +85,10 @@ async def test_settled_waits_until_all_others_are_blocked() -> None:
     assert steps == [0, 1, 2, 3, 4]
     blocker.set()
     await working
+
+
+async def test_setting_the_machines_clock_moves_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    # case T4
+    clock = SystemClock(1_000.0)
+    monkeypatch.setattr(time, "time", lambda: 9e9)
+    assert 1_000.0 <= clock.now() < 1_060.0

@@ -147,6 +147,26 @@ async def test_a_transient_failure_is_repeated_and_the_others_are_not(
     assert seen == {"n0": 1, "n1": 1, "n2": 1, "n3": 3, "n4": 1}
 
 
+async def test_a_cancel_during_a_back_off_ends_at_once_and_blames_no_provider(
+    world: Any, make_tool: Make
+) -> None:
+    # case X3, X4
+    def later(given: Any) -> MemberOutcome:
+        return failed("busy", category="upstream", retryable=True, retry_after=20.0)
+
+    here = world({make_tool("finder", size=5): later}, rows=people(5))
+    began = here.ports.clock.now()
+    running = asyncio.ensure_future(here.run(asking("finder")))
+    await here.ports.clock.advance(5)
+    here.ports.signals.request("cancel")
+    outcome = await running
+    assert outcome.status is RunStatus.CANCELLED
+    assert here.ports.clock.now() - began < 20
+    assert len(here.sent("finder")) == 1
+    assert set(here.row_statuses()) == {"cancelled"}
+    assert not [cell for cell in here.statuses("finder") if cell == "failed"]
+
+
 async def test_after_three_attempts_the_cell_fails_with_the_providers_words(
     world: Any, make_tool: Make
 ) -> None:

@@ -87,6 +87,7 @@ async def test_a_step_named_like_a_column_fills_its_empty_cells_only(
 
 
 async def test_a_rows_failure_is_that_rows(world: Any) -> None:  # rule 6.11
+    # case C12
     here = world(rows=[{"n": "1"}, {"n": "x"}, {"n": "3"}])
     outcome = await here.run(
         mapped(("number", lambda row: int(row["n"])), ("next", lambda row: row["number"] + 1))
@@ -246,6 +247,7 @@ async def test_two_maps_of_one_table_are_refused(world: Any) -> None:
 
 
 async def test_a_second_run_takes_what_the_first_found(world: Any, make_tool: Make) -> None:
+    # case C11
     asked: list[str] = []
     here = world(
         {make_tool("finder"): lambda given: note(asked, given)}, rows=[{"n": "1"}, {"n": "2"}]
@@ -325,6 +327,7 @@ async def find(row: Any, ctx: Context) -> Any:
     size=st.integers(0, 7),
 )
 async def test_run_kill_anywhere_resume_equals_run(kills: list[int], count: int, size: int) -> None:
+    # case C10
     """Whatever step of the loop an engine dies at, the next ends with the same cells, and pays once."""
     quiet = World({tool("finder", size=size): answer}, rows=[{"n": str(i)} for i in range(count)])
     await quiet.run(durable_play([]))

@@ -22,7 +22,8 @@ def test_what_is_not_retryable_ends_at_once() -> None:
     assert wait_after(Failed("no", "validation"), Tries(), lambda: 0.5) is None
 
 
-def test_transient_failures_end_after_three_attempts_with_growing_waits() -> None:  # rule 1.5
+def test_transient_failures_end_after_three_attempts_with_growing_waits() -> None:
+    # rule 1.5, case D9
     tries = Tries()
     assert [wait_after(transient(), tries, lambda: 0.5) for _ in range(3)] == [0.5, 1.0, None]
 

@@ -105,12 +105,7 @@ class Call:
 
     def member(self) -> Member:
         """Give the form that travels."""
-        return Member(
-            name=self.name,
-            input=self.input,
-            waterfall=self.waterfall,
-            attempt=self.tries.requests + 1,
-        )
+        return Member(name=self.name, input=self.input, waterfall=self.waterfall)
 
 
 class Waiting:

@@ -259,7 +259,6 @@ class Member(TypedDict):
     """One call: its durable name and input. The host derives the gateway's key from them.
 
     ``waterfall``: a waterfall asks, so it counts against the limit on waterfall steps too.
-    ``attempt``: how often this run has asked, this time included.
     ``stale_after_seconds``: answers that were older than this when the run started are too old for it
     (absent: any age will do). It is the same for all members of one request.
     """
@@ -267,7 +266,6 @@ class Member(TypedDict):
     name: str
     input: Json
     waterfall: bool
-    attempt: NotRequired[int]
     stale_after_seconds: NotRequired[float]
 
 

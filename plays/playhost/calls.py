@@ -14,7 +14,6 @@ from typing import Any
 
 import httpx
 from httpx_aiohttp import AiohttpTransport
-from opentelemetry import trace
 
 from plays.gateway.keys import call_key
 from plays.playhost.library import StoredLibrary
@@ -34,9 +33,6 @@ CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 300.0
 FIRST_WAIT_SECONDS = 0.2
 LONGEST_WAIT_SECONDS = 5.0
-
-TRACER = trace.get_tracer("plays")
-"""Spans go nowhere, and cost next to nothing, unless an SDK collects them."""
 
 
 def gateway_client(url: str) -> httpx.AsyncClient:
@@ -85,26 +81,12 @@ class GatewayCalls:
         request = self._request(found[0], members, keys)
         wait = FIRST_WAIT_SECONDS
         while True:
-            with TRACER.start_as_current_span("plays.tool.execute", record_exception=False) as span:
-                span.set_attributes(self._attributes(tool, members))
-                try:
-                    outcomes = await self._answer(request, keys)
-                    span.set_attribute("kind", " ".join(sorted({o["kind"] for o in outcomes})))
-                    return outcomes
-                except NoAnswer as error:
-                    span.set_attribute("kind", "no_answer")
-                    self._tell_away(str(error))
+            try:
+                return await self._answer(request, keys)
+            except NoAnswer as error:
+                self._tell_away(str(error))
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT_SECONDS)
-
-    def _attributes(self, tool: str, members: list[Member]) -> dict[str, str | int]:
-        return {
-            "play": self._ticket.form["play"],
-            "run": str(self._ticket.form["id"]),
-            "tool": tool,
-            "attempt": max(member.get("attempt", 1) for member in members),
-            "members": len(members),
-        }
 
     def _key(self, spec: ToolSpec, member: Member) -> str:
         name = f"{self._ticket.root}/{member['name']}"

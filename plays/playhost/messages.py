@@ -132,7 +132,6 @@ class Member(TypedDict):
     name: Text
     input: Object
     waterfall: bool
-    attempt: NotRequired[Annotated[int, Field(ge=1, lt=2**31)]]
     stale_after_seconds: NotRequired[Annotated[float, Field(ge=0)]]
 
 

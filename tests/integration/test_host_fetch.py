@@ -25,6 +25,21 @@ async def orders(ctx, input):
     return [placed.status, placed.body_text, page.ok, page.json]
 """
 
+ROWS_PLAY = """
+from runtime import play
+
+
+async def page(row, ctx):
+    found = await ctx.tool(id="page", tool="http_fetch", input={{"url": row["value"]}})
+    return found.value()["status"]
+
+
+@play("pages")
+async def pages(ctx, input):
+    done = await ctx.map("pages", {urls}).step("status", page).run()
+    return [row["status"] for row in await done.materialize()]
+"""
+
 
 @pytest.fixture
 def product(start_product: StartProduct) -> LiveProduct:
@@ -97,3 +112,14 @@ def test_a_page_that_cannot_be_had_is_tried_three_times(
     assert run.status == "failed"
     assert run.error["attempts"] == 3
     assert len(web.got("/cut")) == 3
+
+
+def test_the_tool_behind_it_can_be_asked_for_every_row(
+    product: LiveProduct, web: WebServer
+) -> None:
+    from tests.integration.host_runs import ended, start_run
+
+    urls = [web.url("/hello"), web.url("/nowhere"), web.url("/hello")]
+    run = ended(start_run(1, source=ROWS_PLAY.format(urls=urls).encode()))
+    assert run.result == {"value": [200, 404, 200]}
+    assert len(web.asked) == 3

@@ -118,6 +118,7 @@ def test_only_the_current_epoch_can_end_a_run(run: Run) -> None:
 def test_the_rows_decide_how_a_completed_run_is_called(
     run: Run, rows: list[dict[str, int]], status: str
 ) -> None:
+    # case B3
     from plays.services.leases import run_claim, run_finish
 
     claim = run_claim(run.pk, "a")

@@ -1,10 +1,8 @@
-"""What a host asks the gateway, and what a tracer sees of it."""
+"""What a host asks the gateway."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -129,34 +127,3 @@ async def test_a_gateway_that_is_away_is_waited_for_under_the_same_key() -> None
     assert found["kind"] == "hit"
     assert len({request.headers["idempotency-key"] for request in host.asked}) == 1
     assert len(host.said) == 2
-
-
-@dataclass
-class Spans:
-    """A tracer that keeps what it is told."""
-
-    told: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-
-    @contextmanager
-    def start_as_current_span(self, name: str, **options: Any) -> Iterator[Spans]:
-        self.told.append((name, {}))
-        yield self
-
-    def set_attributes(self, attributes: dict[str, Any]) -> None:
-        self.told[-1][1].update(attributes)
-
-    def set_attribute(self, name: str, value: Any) -> None:
-        self.told[-1][1][name] = value
-
-
-async def test_each_request_is_a_span(monkeypatch: pytest.MonkeyPatch) -> None:
-    # rule 15.3
-    spans = Spans()
-    monkeypatch.setattr(calls, "TRACER", spans)
-    host = Host([None, {"results": [HIT | {"key": "k"}]}])
-    await host.execute(A, member(1, attempt=2), member(2))
-    known = {"play": "emails", "run": str(RUN), "tool": A, "attempt": 2, "members": 2}
-    assert spans.told == [
-        ("plays.tool.execute", known | {"kind": "no_answer"}),
-        ("plays.tool.execute", known | {"kind": "unattempted"}),
-    ]

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils import timezone
 
-from plays.models import LogLine, MapFrame, Play, Revision, Run, RunUsage, Workspace
+from plays.models import LogLine, MapFrame, Play, Revision, Run, RunUsage, TraceStep, Workspace
 from plays.models.grid import FRAME_SHIFT, row_id
 
 FIELDS = ("_site", "email", "verdict")
@@ -97,6 +97,10 @@ class FakeRun:
                 )
         self.run.refresh_from_db()
         return sequence
+
+    def trace(self, key: str, parent: str = "", **parts: Any) -> None:
+        """Add a step of the trace."""
+        TraceStep.objects.create(run=self.run, key=key, parent=parent, sequence=1, **parts)
 
     def set(self, **columns: Any) -> int:
         """Change columns of the run itself, as a transition does."""

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
 from ninja import Router, Status
 
-from plays.api.schemas import LogLine, Refusal, ResumeIn, RetryIn, Run, Started
+from plays.api.schemas import LogLine, Refusal, ResumeIn, RetryIn, Run, Started, TraceStep
 from plays.downloads import table_response
 from plays.models import Role
 from plays.models import Run as RunRecord
@@ -68,6 +68,12 @@ def log(
     """Give up to 200 log lines, newest last, that precede the line ``before``."""
     run = run_for_user(request.user, run_id)
     return grid.log_page(run.pk, before=before, search=search, level=level)
+
+
+@router.get("/{uuid:run_id}/trace", response={200: list[TraceStep], 404: Refusal})
+def trace(request: HttpRequest, run_id: UUID) -> list[dict[str, Any]]:
+    """Give the run's trace: its steps as they began, each with counts, a preview and what stands below."""
+    return grid.run_trace(run_for_user(request.user, run_id).pk)
 
 
 @router.get("/{uuid:run_id}/download.csv", response={200: None, 404: Refusal})

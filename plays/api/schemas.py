@@ -254,6 +254,27 @@ class LogLine(Schema):
     text: str
 
 
+class TraceResult(Schema):
+    """What a step gave once. ``row`` counts from 1 and is null at the top level; ``value`` is text, cut."""
+
+    row: int | None
+    status: str
+    value: str | None
+    provider: str
+    error: str
+
+
+class TraceStep(Schema):
+    """A step of a run's trace. ``counts`` count all results by status, ``results`` are the first 25."""
+
+    key: str
+    kind: str
+    facts: dict[str, Any]
+    counts: dict[str, int]
+    results: list[TraceResult]
+    steps: list[TraceStep]
+
+
 class ColumnFilterIn(Schema):
     """What the cells of one column must be; all that is given holds."""
 

@@ -97,10 +97,16 @@ class TraceResult(TypedDict):
     error: Text
 
 
+class TraceTold(TypedDict, total=False):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic reads it
+    kind: Annotated[str, Field(max_length=20)]
+    result: TraceResult
+
+
 class TraceChange(TypedDict):
     key: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
     parent: Annotated[str, Field(pattern="^([0-9a-f]{32})?$")]
-    told: Object
+    told: TraceTold
     counts: dict[Annotated[str, Field(pattern="^[a-z_]{1,12}$")], Count]
     results: Annotated[list[TraceResult], Field(max_length=25)]
 

@@ -203,3 +203,35 @@ def test_a_stranger_finds_no_page(
     answer = context.new_page().goto(f"{web.web_url}/runs/{fake.run.pk}/")
     assert answer is not None
     assert answer.status == 404
+
+
+def test_the_trace_opens_step_by_step_with_the_keyboard(
+    open_run: OpenRun, workspace: Workspace
+) -> None:
+    # rule 14.2
+    fake = completed_run(workspace, {0: {"email": "a@b.example"}})
+    window = open_run(fake)
+    window.part("trace-toggle").click()
+    expect(window.part("trace-empty")).to_contain_text("Nothing yet")
+
+    result = {"row": 7, "status": "completed", "value": "<b>x</b>", "provider": "a", "error": ""}
+    fake.trace("m", told={"kind": "map", "title": "Leads", "items": 100, "status": "completed"},
+               counts={"completed": 98, "failed": 2})  # fmt: skip
+    fake.trace("w", "m", told={"kind": "waterfall", "id": "email_finder"},
+               counts={"completed": 60, "missed": 40}, results=[result])  # fmt: skip
+    fake.trace("p", "w", told={"kind": "part", "id": "sandbox_a", "tool": "sandbox_a_email_finder"},
+               counts={"completed": 60, "missed": 40})  # fmt: skip
+    fake.touch({})
+    window.page.reload()
+    window.part("trace-toggle").focus()
+    window.page.keyboard.press("Enter")
+    step = window.part("trace-body").get_by_text("Leads", exact=True)
+    expect(step).to_be_visible()
+    expect(window.part("trace-body").get_by_text("98 completed")).to_be_visible()
+    expect(window.part("trace-body").get_by_text("email_finder", exact=True)).to_have_count(0)
+    for key in ("m", "w"):
+        window.page.locator(f'details[data-key="{key}"] > summary').focus()
+        window.page.keyboard.press("Enter")
+    expect(window.part("trace-body").get_by_text("sandbox_a_email_finder")).to_be_visible()
+    expect(window.part("trace-body").locator(".trace-value")).to_have_text("<b>x</b>")
+    expect(window.part("trace-body").get_by_text("The first 1 of 100")).to_be_visible()

@@ -47,6 +47,7 @@ def addresses(fake: FakeRun, run_id: object | None = None) -> list[tuple[str, st
         ("get", f"{base}/frames/{frame}/rows/0"),
         ("get", f"{base}/frames/{frame}/rows/0/cell?column=email"),
         ("get", f"{base}/log"),
+        ("get", f"{base}/trace"),
         ("get", f"{base}/download.csv"),
         ("post", f"{base}/pause"),
         ("post", f"{base}/resume"),
@@ -120,7 +121,7 @@ def test_answers_have_the_documented_shapes(fake: FakeRun, alice: Client) -> Non
 def test_the_documentation_names_every_address(alice: Client, fake: FakeRun) -> None:
     paths = alice.get("/api/v1/openapi.json").json()["paths"]
     assert paths == json.loads(json.dumps(api.get_openapi_schema()["paths"]))
-    assert len(paths) == 13
+    assert len(paths) == 14
     page = alice.get("/api/v1/docs")
     assert page.status_code == 200
     assert b"//cdn" not in page.content
@@ -293,3 +294,22 @@ def test_an_upload_that_a_run_returned_is_its_table(committed_cast: Cast) -> Non
     fake.set(result={"dataset": {**result, "columns": ["site"]}})
     refused, _ = download(committed_cast.alice, f"/api/v1/runs/{fake.run.pk}/download.csv")
     assert refused.status_code == 404
+
+
+def test_the_trace_is_a_tree_whose_values_lose_no_digit(fake: FakeRun, alice: Client) -> None:
+    # rule 1.8, 14.2
+    result = {"row": 3, "status": "completed", "value": 2**63, "provider": "a", "error": ""}
+    fake.trace("m", told={"kind": "map", "title": "leads"}, counts={"completed": 30})
+    fake.trace("t", "m", told={"kind": "tool", "tool": "look"}, counts={"completed": 30},
+               results=[result])  # fmt: skip
+    top = {**result, "row": None, "value": None, "status": "missed"}
+    fake.trace("o", told={"kind": "tool", "tool": "look", "result": top})
+    leads, once = alice.get(f"/api/v1/runs/{fake.run.pk}/trace").json()
+    assert (leads["kind"], leads["facts"], leads["counts"]) == (
+        "map", {"title": "leads"}, {"completed": 30}
+    )  # fmt: skip
+    (tool,) = leads["steps"]
+    assert (tool["counts"], tool["results"]) == (
+        {"completed": 30}, [{**result, "value": str(2**63)}]
+    )  # fmt: skip
+    assert (once["counts"], once["results"]) == ({"missed": 1}, [top])

@@ -11,6 +11,7 @@ from plays.selectors.grid.query import ColumnFilter, RowsQuery, UnknownColumn
 from plays.selectors.grid.rows import PAGE_MAX, RowsPage, rows_changed, rows_page, shown_rows
 from plays.selectors.grid.summary import frame_state, run_frames, run_gauges, run_state
 from plays.selectors.grid.tables import NoTable, Table, frame_rows, run_table
+from plays.selectors.grid.trace import run_trace
 
 __all__ = [
     "PAGE_MAX",
@@ -33,5 +34,6 @@ __all__ = [
     "run_look",
     "run_state",
     "run_table",
+    "run_trace",
     "shown_rows",
 ]

@@ -30,6 +30,10 @@ export class RunApi {
     return this.#ask(`/log?${new URLSearchParams({ before })}`);
   }
 
+  trace() {
+    return this.#ask("/trace");
+  }
+
   act(action, body) {
     return this.#ask(`/${action}`, {
       method: "POST",

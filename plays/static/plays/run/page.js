@@ -19,6 +19,7 @@ import { doneRows } from "./states.js";
 import { MapTabs } from "./tabs.js";
 import { toast } from "./toast.js";
 import { ColumnChooser, Toolbar } from "./toolbar.js";
+import { TraceView } from "./trace.js";
 import { View } from "./view.js";
 import { part, serveForms } from "./waitforms.js";
 import { WaitList } from "./waits.js";
@@ -51,6 +52,7 @@ class RunPage {
     this.head = new RunHead();
     this.empty = new EmptyState();
     this.log = new LogTail(this.api);
+    this.trace = new TraceView(this.api);
     this.counts = new RowCounts((state) => this.#chooseStatus(state));
     this.tabs = new MapTabs((id) => this.#choose(id));
     this.chooser = new ColumnChooser(find("columns"));
@@ -93,6 +95,7 @@ class RunPage {
     if (message.frames) this.frames = message.frames;
     if (message.logs) this.log.add(message.logs);
     if (message.run || message.frames) this.#drawAll();
+    this.trace.changed();
     if (message.rows && this.grid) this.#patch(message.rows);
     this.view.confirm(message.view, message.sequence);
     this.#say(wasLive);

@@ -15,7 +15,17 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils import timezone
 
-from plays.models import LogLine, MapFrame, Play, Revision, Run, RunUsage, TraceStep, Workspace
+from plays.models import (
+    LogLine,
+    MapFrame,
+    Play,
+    Revision,
+    Run,
+    RunUsage,
+    ToolCall,
+    TraceStep,
+    Workspace,
+)
 from plays.models.grid import FRAME_SHIFT, row_id
 
 FIELDS = ("_site", "email", "verdict")
@@ -146,6 +156,21 @@ def make_run(workspace: Workspace, user: User | None = None, **columns: Any) -> 
     )
     RunUsage.objects.create(run=run)
     return FakeRun(run)
+
+
+def refused_call(fake: FakeRun) -> None:
+    """Have the provider sandbox_a refuse a call of the run, as a locked account does."""
+    ToolCall.objects.create(
+        key=f"refused-{fake.run.pk}",
+        workspace=fake.run.workspace,
+        run=fake.run,
+        tool="sandbox_a_email_finder",
+        provider="sandbox_a",
+        input={},
+        status="failed",
+        error={"code": "locked", "category": "billing", "message": "the account is locked"},
+        finished_at=timezone.now(),
+    )
 
 
 def _input_of(columns: Sequence[str]) -> str:

@@ -41,7 +41,8 @@ def pause(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
 def resume(request: HttpRequest, run_id: UUID, how: ResumeIn | None = None) -> dict[str, Any]:
     """Let a paused run go on where it stopped."""
     run = _run_to_change(request, run_id)
-    run_resume(run, without_provider=how.without_provider if how else None)
+    user = cast("AbstractBaseUser", request.user)
+    run_resume(run, user, without_provider=how.without_provider if how else None)
     return _described(run)
 
 

@@ -113,6 +113,8 @@ class Run(Schema):
     requested: str
     stop_reason: str
     stop_message: str
+    stopped_by: str
+    left_out: list[str]
     is_live: bool
     sequence: int
     counters: dict[str, int]

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -91,15 +93,18 @@ def run_pause(run: Run) -> None:
         _settle(run)
 
 
-def run_resume(run: Run, *, without_provider: str | None = None) -> None:
+def run_resume(
+    run: Run, user: AbstractBaseUser | None = None, *, without_provider: str | None = None
+) -> None:
     """Let a paused run go on where it stopped; it is enqueued on commit.
 
-    ``without_provider`` is left out for all rows that are not finished, which the run records.
-    Raises Refused where the run is not paused.
+    ``without_provider`` is left out for all rows that are not finished, which the run records and the
+    administration's log tells of ``user``. Raises Refused where the run is not paused.
     """
     left_out = {}
-    if without_provider:
-        left_out = {"left_out": sorted({*run.left_out, sanitise(without_provider)[0]})}
+    provider = sanitise(without_provider or "")[0]
+    if provider:
+        left_out = {"left_out": sorted({*run.left_out, provider})}
     with transaction.atomic():
         resumed = run.change(
             RunStatus.PAUSED,
@@ -112,6 +117,8 @@ def run_resume(run: Run, *, without_provider: str | None = None) -> None:
         )
         if not resumed:
             raise Refused(f"The run cannot be resumed: it is {_status_now(run)}.")
+        if provider and user is not None:
+            _audit(run, user, f"Resumed without the provider {provider}.")
         queues.enqueue_on_commit(run.pk)
         _settle(run)
 
@@ -199,9 +206,22 @@ def _is_held(run: Run) -> bool:
     return not fenced and engines.exists()
 
 
+def _audit(run: Run, user: AbstractBaseUser, sentence: str) -> None:
+    LogEntry.objects.create(
+        user_id=user.pk,
+        content_type=ContentType.objects.get_for_model(Run),
+        object_id=str(run.pk),
+        object_repr=str(run)[:200],
+        action_flag=CHANGE,
+        change_message=sentence,
+    )
+
+
 def _settle(run: Run) -> None:
     """Give the rows of a run that stands still their status, and hint."""
-    run.refresh_from_db(fields=["status", "requested", "sequence", "stop_reason", "stop_message"])
+    run.refresh_from_db(
+        fields=["status", "requested", "sequence", "stop_reason", "stop_message", "left_out"]
+    )
     if run.status != RunStatus.RUNNING:
         rows = "cancelled" if run.status == RunStatus.CANCELLED else "pending"
         rows_return(run.pk, run.sequence, status=rows)

@@ -29,7 +29,6 @@ from plays.services.runs import run_cancel, run_pause, run_resume, run_retry
 
 ACTIONS: dict[str, Callable[[Run], None]] = {
     "pause": run_pause,
-    "resume": run_resume,
     "cancel": run_cancel,
 }
 
@@ -73,6 +72,9 @@ def run_act(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
         if action == "retry":
             user = cast("AbstractBaseUser", request.user)
             run = run_retry(run, user, request.POST.get("what", "failed"))
+        elif action == "resume":
+            user = cast("AbstractBaseUser", request.user)
+            run_resume(run, user, without_provider=request.POST.get("without_provider"))
         elif action in ACTIONS:
             ACTIONS[action](run)
         else:

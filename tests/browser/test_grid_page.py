@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from plays.models import Role, Workspace
 from tests.browser.run_window import RunWindow, make_member, sign_in
-from tests.fake_runs import FakeRun, make_run
+from tests.fake_runs import FakeRun, make_run, refused_call
 from tests.product import LiveProduct
 
 OpenRun = Callable[[FakeRun], RunWindow]
@@ -235,3 +235,49 @@ def test_the_trace_opens_step_by_step_with_the_keyboard(
     expect(window.part("trace-body").get_by_text("sandbox_a_email_finder")).to_be_visible()
     expect(window.part("trace-body").locator(".trace-value")).to_have_text("<b>x</b>")
     expect(window.part("trace-body").get_by_text("The first 1 of 100")).to_be_visible()
+
+
+def test_a_run_that_a_provider_stopped_offers_to_go_on_without_it(
+    open_run: OpenRun, workspace: Workspace
+) -> None:
+    fake = make_run(workspace, status="paused", stop_reason="provider", stop_message="it is locked")
+    fake.add_map(10)
+    refused_call(fake)
+    window = open_run(fake)
+    window.page.get_by_role("button", name="Resume without sandbox_a").click()
+    expect(window.part("status")).to_have_text("Queued")
+    expect(window.part("left-out")).to_have_text("Without sandbox_a")
+    expect(window.page.get_by_role("button", name="Resume without")).to_have_count(0)
+
+
+NONE = "\N{EN DASH}"
+
+PACE = """async () => {
+    const page = document.querySelector("script[type=module]").src;
+    const { Pace } = await import(new URL("pace.js", page));
+    let now = 0;
+    performance.now = () => now;
+    const pace = new Pace();
+    const speeds = [];
+    const add = (at, done, isRunning) => {
+        now = at * 1000;
+        pace.add(1, done, 1000, isRunning);
+        speeds.push(pace.speed());
+    };
+    add(0, 0, true);
+    add(10, 100, true);
+    add(20, 200, false);
+    add(3600, 200, true);
+    add(3610, 300, true);
+    add(3700, 400, true);
+    return speeds;
+}"""
+
+
+def test_the_speed_is_that_of_the_last_minute_and_a_pause_does_not_lower_it(
+    open_run: OpenRun, workspace: Workspace
+) -> None:
+    window = open_run(completed_run(workspace, {}))
+    assert window.page.evaluate(PACE) == [
+        NONE, "10 rows/s", NONE, NONE, "10 rows/s", "1 rows/s"
+    ]  # fmt: skip

@@ -15,7 +15,7 @@ from django.test import AsyncClient, Client
 
 from plays.api import api, schemas
 from plays.models import Run
-from tests.fake_runs import FakeRun, make_run
+from tests.fake_runs import FakeRun, make_run, refused_call
 from tests.integration.cast import Cast, signed_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -313,3 +313,23 @@ def test_the_trace_is_a_tree_whose_values_lose_no_digit(fake: FakeRun, alice: Cl
         {"completed": 30}, [{**result, "value": str(2**63)}]
     )  # fmt: skip
     assert (once["counts"], once["results"]) == ({"missed": 1}, [top])
+
+
+def test_a_run_that_a_provider_stopped_goes_on_without_it(fake: FakeRun, alice: Client) -> None:
+    fake.set(status="paused", stop_reason="provider", stop_message="the account is locked")
+    refused_call(fake)
+    address = f"/api/v1/runs/{fake.run.pk}"
+    told = alice.get(address).json()
+    assert (told["stopped_by"], told["may"]["resume_without"]) == ("sandbox_a", True)
+    told = ask(alice, "post", f"{address}/resume", {"without_provider": "sandbox_a"}).json()
+    assert (told["status"], told["left_out"], told["stopped_by"]) == ("queued", ["sandbox_a"], "")
+
+
+def test_the_form_of_the_page_resumes_without_the_provider(fake: FakeRun, alice: Client) -> None:
+    fake.set(status="paused", stop_reason="provider", stop_message="the account is locked")
+    refused_call(fake)
+    page = alice.get(f"/runs/{fake.run.pk}/")
+    assert b'name="without_provider" value="sandbox_a"' in page.content
+    alice.post(f"/runs/{fake.run.pk}/resume/", {"without_provider": "sandbox_a"})
+    fake.run.refresh_from_db()
+    assert (fake.run.status, fake.run.left_out) == ("queued", ["sandbox_a"])

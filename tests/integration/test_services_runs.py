@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import redis
+from django.contrib.admin.models import LogEntry
 from django.db import transaction
 from django.utils import timezone
 
@@ -176,9 +177,14 @@ def test_a_paused_run_goes_on_in_the_queue(committed_cast: Cast, valkey: redis.R
 
 def test_a_run_that_goes_on_without_a_provider_records_it(cast: Cast) -> None:
     run = make_run(cast, "paused", left_out=["sandbox_b"])
-    run_resume(run, without_provider="sandbox_a")
+    run_resume(run, cast.alice, without_provider="sandbox_a")
+    assert run.left_out == ["sandbox_a", "sandbox_b"]
     run.refresh_from_db()
     assert run.left_out == ["sandbox_a", "sandbox_b"]
+    (told,) = LogEntry.objects.filter(object_id=str(run.pk))
+    assert (told.user, told.change_message) == (
+        cast.alice, "Resumed without the provider sandbox_a."
+    )  # fmt: skip
 
 
 def test_only_a_paused_run_can_be_resumed(cast: Cast) -> None:

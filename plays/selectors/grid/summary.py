@@ -7,10 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 from plays.exports import cell_text
-from plays.models import MapFrame, Run, RunRequest, RunStatus, RunUsage
+from plays.models import MapFrame, Run, RunRequest, RunStatus, RunUsage, ToolCall
 from plays.selectors.grid.columns import frame_columns, is_hidden
 from plays.selectors.grid.query import NOT_STARTED
 from plays.selectors.waits import waits_summary
+from runtime.events import StopReason
+from runtime.halt import STOPPING
 
 PAUSABLE = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
 
@@ -26,6 +28,8 @@ def run_state(run: Run) -> dict[str, Any]:
         "requested": run.requested,
         "stop_reason": run.stop_reason,
         "stop_message": run.stop_message,
+        "stopped_by": stopping_provider(run),
+        "left_out": run.left_out,
         "is_live": run.is_live,
         "sequence": run.sequence,
         "counters": run.counters,
@@ -40,12 +44,23 @@ def run_state(run: Run) -> dict[str, Any]:
     }
 
 
+def stopping_provider(run: Run) -> str:
+    """Give the provider for whose refusal the run is paused, as its newest calls tell, or ""."""
+    if run.status != RunStatus.PAUSED or run.stop_reason != StopReason.PROVIDER:
+        return ""
+    refusals = [category for category, why in STOPPING.items() if why is StopReason.PROVIDER]
+    refused = ToolCall.objects.filter(run=run, status="failed", error__category__in=refusals)
+    newest = refused.order_by("-finished_at").values_list("provider", flat=True).first()
+    return newest or ""
+
+
 def run_possible(run: Run) -> dict[str, bool]:
     """Give what may be done to a run as it stands, by the name of the action."""
     is_held = run.status == RunStatus.RUNNING and run.requested != RunRequest.NONE
     return {
         "pause": run.status in PAUSABLE and not is_held,
         "resume": run.status == RunStatus.PAUSED,
+        "resume_without": stopping_provider(run) not in ("", *run.left_out),
         "cancel": run.is_live and run.requested != RunRequest.CANCEL,
         "retry": not run.is_live,
     }

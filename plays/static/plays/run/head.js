@@ -23,6 +23,7 @@ export class RunHead {
     this.#note(run);
     for (const gauge of run.gauges) this.#gauge(gauge);
     this.#actions(run, frames);
+    this.#leftOut(run);
     this.#downloads(run, frames, frame);
     if (frame) this.#rows(frame);
     this.#tick();
@@ -66,7 +67,7 @@ export class RunHead {
     setText(find("rows-total"), `of ${count(frame.total)}`);
     drawBar(this.bar, frame.rows, ROW_STATES);
     this.bar.setAttribute("aria-label", describe(frame.rows, ROW_STATES, words));
-    this.pace.add(frame.id, done, frame.total);
+    this.pace.add(frame.id, done, frame.total, this.run.status === "running");
   }
 
   // Time passes without news as well.
@@ -78,6 +79,15 @@ export class RunHead {
     setText(find("left"), isRunning ? this.pace.left() : "–");
     const end = run.finished_at ? new Date(run.finished_at) : new Date();
     setText(find("elapsed"), run.started_at ? span((end - new Date(run.started_at)) / 1000) : "–");
+  }
+
+  #leftOut(run) {
+    show(find("left-out"), run.left_out.length > 0);
+    setText(find("left-out-names"), `Without ${run.left_out.join(", ")}`);
+    const field = find("without-provider");
+    if (!field) return;
+    field.value = run.stopped_by;
+    setText(find("without-name"), run.stopped_by);
   }
 
   // The table of the chosen tab; of a run with one map, or in the tab of its result, the result.

@@ -1,16 +1,18 @@
-// How fast rows get done, over the last half minute, and how long the rest will take.
+// How fast rows get done, over the last minute of running, and how long the rest will take.
 
 import { count, span } from "./format.js";
 
-const WINDOW = 30_000;
+const WINDOW = 60_000;
 
 export class Pace {
   #samples = [];
   #frame = null;
   #total = 0;
 
-  add(frame, done, total) {
-    if (frame !== this.#frame) this.#samples = [];
+  // A run that stands still is not slow: what was measured before is forgotten.
+  add(frame, done, total, isRunning) {
+    if (frame !== this.#frame || !isRunning) this.#samples = [];
+    if (!isRunning) return;
     this.#frame = frame;
     this.#total = total;
     const now = performance.now();

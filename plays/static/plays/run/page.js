@@ -209,7 +209,8 @@ class RunPage {
     event.preventDefault();
     const form = event.target;
     form.closest("details")?.removeAttribute("open");
-    const body = form.dataset.runAct === "retry" ? { rows: form.elements.what.value } : null;
+    const { what, without_provider: without } = form.elements;
+    const body = what ? { rows: what.value } : without ? { without_provider: without.value } : null;
     this.#act(form.dataset.runAct, body);
   }
 

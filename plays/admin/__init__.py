@@ -22,6 +22,7 @@ from plays.admin import (
     queues,
     runs,
     uploads,
+    waits,
 )
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "queues",
     "runs",
     "uploads",
+    "waits",
 ]
 
 admin.site.site_header = "Deepline administration"

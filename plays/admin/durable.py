@@ -1,4 +1,4 @@
-"""What runs must not do twice and where they wait: checkpoint entries, receipts and boundaries."""
+"""What runs must not do twice: checkpoint entries and receipts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from plays.admin.engine_owned import EngineOwnedAdmin
 from plays.admin.execution import RUN_OR_NUMBER
 from plays.admin.filters import ByRun, StatusWithinRun
 from plays.admin.grid import ByFrame
-from plays.models import Boundary, CheckpointEntry, Receipt
+from plays.models import CheckpointEntry, Receipt
 
 
 @admin.register(CheckpointEntry)
@@ -48,25 +48,4 @@ class ReceiptAdmin(EngineOwnedAdmin):
         (None, {"fields": ("run", "name", "status", "epoch", "input_digest")}),
         ("When", {"fields": ("claimed_at", "finished_at")}),
         ("Outcome", {"fields": ("output", "error")}),
-    )
-
-
-@admin.register(Boundary)
-class BoundaryAdmin(EngineOwnedAdmin):
-    """Sleeps, and waits for an event, each with its deadline."""
-
-    list_display = ("id", "run", preview("name"), "event", status_mark(), "due_at", "answered_at")
-    list_filter = (ByRun, StatusWithinRun)
-    list_select_related = ("run__play",)
-    previews = ("name",)
-    left_out_of_list = ("message", "form", "payload")
-    search_fields = ("id", "run")
-    search_help_text = RUN_OR_NUMBER
-    fieldsets = (
-        (None, {"fields": ("run", "name", "event", "status", "frame", "position")}),
-        ("When", {"fields": ("created_at", "due_at", "answered_at")}),
-        (
-            "Asked and answered",
-            {"fields": ("message", "form", "payload")},
-        ),
     )

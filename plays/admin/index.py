@@ -10,7 +10,10 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Gateway": ("ToolCall", "ToolPolicy"),
     "Plays and files": ("Play", "Revision", "Upload"),
     "Limits": ("GovernanceProfile",),
-    "Durability": ("RunParticipant", "CheckpointEntry", "Receipt", "Boundary"),
+    "Durability": (
+        *("RunParticipant", "CheckpointEntry", "Receipt"),
+        *("Boundary", "EarlyAnswer", "LateAnswer"),
+    ),
     "Queues and workers": ("Dashboard",),
     "People": ("Workspace", "Membership", "User", "Group"),
     "Audit": ("LogEntry",),

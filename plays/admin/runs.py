@@ -21,6 +21,8 @@ from plays.admin.run_changes import RUN_CHANGES
 from plays.models import (
     Boundary,
     CheckpointEntry,
+    EarlyAnswer,
+    LateAnswer,
     LogLine,
     MapFrame,
     Receipt,
@@ -41,6 +43,8 @@ RECORDED: tuple[tuple[str, type[Model]], ...] = (
     ("checkpoint entries", CheckpointEntry),
     ("receipts", Receipt),
     ("boundaries", Boundary),
+    ("early answers", EarlyAnswer),
+    ("late answers", LateAnswer),
     ("participants", RunParticipant),
     ("usage", RunUsage),
 )

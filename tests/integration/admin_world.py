@@ -13,7 +13,9 @@ from django.utils import timezone
 from plays.models import (
     Boundary,
     CheckpointEntry,
+    EarlyAnswer,
     GovernanceProfile,
+    LateAnswer,
     LogLine,
     MapFrame,
     Membership,
@@ -178,7 +180,11 @@ def _durable_records(run: Run, frame: MapFrame) -> None:
         run=run, frame=frame, position=4, name="leads/step:clean", value={"kept": HOSTILE}
     )
     Receipt.objects.create(run=run, name="play:verify", input_digest="0" * 64, epoch=1)
-    Boundary.objects.create(run=run, name="sleep:night", due_at=now)
+    wait = Boundary.objects.create(run=run, name="sleep:night", due_at=now)
+    EarlyAnswer.objects.create(run=run, event=HOSTILE, payload=HOSTILE, at=now)
+    LateAnswer.objects.create(
+        run=run, boundary=wait, event="ok", payload=HOSTILE, why="It came too late.", at=now
+    )
     LogLine.objects.create(run=run, sequence=1, at=now, level="info", text=f"Read {HOSTILE}")
     TraceStep.objects.create(run=run, sequence=1, key="a", told={"kind": "map"})
 

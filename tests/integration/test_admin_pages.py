@@ -34,6 +34,7 @@ PAGES = [
     *("Workspace", "Membership", "Play", "Revision", "Upload"),
     *("Run", "MapFrame", "RowState", "LogLine", "TraceStep", "RunUsage", "RunParticipant"),
     *("CheckpointEntry", "Receipt", "Boundary", "ToolCall", "GovernanceProfile", "ToolPolicy"),
+    *("EarlyAnswer", "LateAnswer"),
 ]
 
 
@@ -83,7 +84,7 @@ def test_a_record_has_a_page(client: Client, name: str) -> None:
     "name",
     [
         *("MapFrame", "LogLine", "TraceStep", "RunUsage", "RunParticipant"),
-        *("CheckpointEntry", "Receipt", "Boundary", "ToolCall"),
+        *("CheckpointEntry", "Receipt", "Boundary", "EarlyAnswer", "LateAnswer", "ToolCall"),
     ],
 )
 def test_a_run_is_a_filter_of_what_it_left(client: Client, world: World, name: str) -> None:

@@ -22,6 +22,7 @@ OWNED = [
     *("plays.Play", "plays.Revision", "plays.Upload", "plays.Run", "plays.MapFrame"),
     *("plays.RowState", "plays.LogLine", "plays.TraceStep", "plays.RunUsage"),
     *("plays.RunParticipant", "plays.CheckpointEntry", "plays.Receipt", "plays.Boundary"),
+    *("plays.EarlyAnswer", "plays.LateAnswer"),
     *("plays.ToolCall", "admin.LogEntry"),
 ]
 

@@ -28,17 +28,19 @@ class Call:
     """
 
     __slots__ = (
-        "_has_left", "_waiters", "cell", "context", "group", "input", "name", "since", "tries",
-        "waterfall",
+        "_has_left", "_waiters", "cell", "context", "group", "input", "life", "name", "since",
+        "tries", "waterfall",
     )  # fmt: skip
 
     def __init__(
-        self, name: str, call_input: Json, *, waterfall: bool, cell: CellProgress | None
-    ) -> None:
+        self, name: str, call_input: Json, *, waterfall: bool, cell: CellProgress | None,
+        life: float | None = None,
+    ) -> None:  # fmt: skip
         self.name = name
         self.input = call_input
         self.waterfall = waterfall
         self.cell = cell
+        self.life = life
         self.context = get_current()
         self.group = ""
         self.since = 0.0
@@ -105,7 +107,10 @@ class Call:
 
     def member(self) -> Member:
         """Give the form that travels."""
-        return Member(name=self.name, input=self.input, waterfall=self.waterfall)
+        member = Member(name=self.name, input=self.input, waterfall=self.waterfall)
+        if self.life is not None:
+            member["stale_after_seconds"] = self.life
+        return member
 
 
 class Waiting:
@@ -133,7 +138,7 @@ class Waiting:
     def add(self, call: Call, now: float) -> None:
         """Put a call at the end of its group."""
         call.since = now
-        call.group = self._group_of(call.input)
+        call.group = self._group_of(call)
         self._groups.setdefault(call.group, {})[call.name] = call
 
     def add_later(self, call: Call, due: float) -> None:
@@ -184,7 +189,9 @@ class Waiting:
     def _oldest(group: dict[str, Call]) -> float:
         return next(iter(group.values())).since
 
-    def _group_of(self, call_input: Json) -> str:
-        if not self._group_by or not isinstance(call_input, Mapping):
-            return ""
-        return canonical_json([call_input.get(name) for name in self._group_by])
+    def _group_of(self, call: Call) -> str:
+        """Calls leave together whose inputs agree in ``group_by``, and whose answers may be as old."""
+        life = "" if call.life is None else f"{call.life} "
+        if not self._group_by or not isinstance(call.input, Mapping):
+            return life
+        return life + canonical_json([call.input.get(name) for name in self._group_by])

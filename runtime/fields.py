@@ -68,7 +68,8 @@ async def fill(session: Session, field: Field, row: RowRun, ctx: Any) -> bool:
         return True
     progress = CellProgress(session.recorder, row, field.name)
     running = Running(session, row, row.known, ctx=ctx, path=field.name)
-    token = current.set(Scope(f"{row.place}/{field.name}", row, progress))
+    life = field.form["stale_after_seconds"]
+    token = current.set(Scope(f"{row.place}/{field.name}", row, progress, life=life))
     try:
         value = field.resolve(running)
         if inspect.isawaitable(value):
@@ -267,7 +268,8 @@ def _compile_steps(program: Steps, where: str) -> Resolve:
         path = f"{outer.path}.{name}" if name else outer.path
         inner = Running(outer.session, outer.row, known, ctx=outer.ctx, path=path)
         scope = current.get()
-        token = current.set(Scope(f"{outer.row.place}/{path}", scope.row, scope.cell))
+        place = f"{outer.row.place}/{path}"
+        token = current.set(Scope(place, scope.row, scope.cell, life=scope.life))
         try:
             return await _resolved(part, inner)
         except Exception:

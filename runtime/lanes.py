@@ -136,15 +136,18 @@ class Lanes:
     async def call(
         self, spec: ToolSpec, name: str, call_input: Json, *,
         worker: Worker, cell: CellProgress | None, waterfall: bool = False,
+        life: float | None = None,
     ) -> Outcome:  # fmt: skip
         """Ask a tool and wait for the outcome; the same durable name at the same time is asked once.
+
+        ``life`` is for how many seconds before this run's start an answer is good enough.
 
         Cancelling the wait takes the call out of its lane unless it has left already.
         """
         lane = self._lane(spec)
         call = lane.calls.get(name)
         if call is None:
-            call = Call(name, call_input, waterfall=waterfall, cell=cell)
+            call = Call(name, call_input, waterfall=waterfall, cell=cell, life=life)
             lane.calls[name] = call
             if cell:
                 cell.queued(spec)

@@ -17,10 +17,11 @@ class Scope:
 
     ``place`` begins the durable names of what is asked here. ``row`` and ``cell`` are None at the top level.
     ``inside`` is the row whose field runs this, be it through a child play's top level, and None outside
-    of rows. ``caller`` is where the child play was called whose top level this is.
+    of rows. ``caller`` is where the child play was called whose top level this is. ``life`` is for how many
+    seconds an answer is good enough here; None: any will do.
     """
 
-    __slots__ = ("_repeats", "_running", "caller", "cell", "inside", "place", "row")
+    __slots__ = ("_repeats", "_running", "caller", "cell", "inside", "life", "place", "row")
 
     def __init__(
         self,
@@ -29,12 +30,14 @@ class Scope:
         cell: CellProgress | None = None,
         *,
         caller: Scope | None = None,
+        life: float | None = None,
     ) -> None:
         self.place = place
         self.caller = caller
         self.row = row
         self.cell = cell
         self.inside: RowRun | None = row or (caller.inside if caller else None)
+        self.life: float | None = caller.life if caller else life
         self._repeats: dict[str, int] = {}
         self._running: set[str] = set()
 

@@ -52,6 +52,7 @@ async def ask(
             worker=worker,
             cell=cell,
             waterfall=step is not None,
+            life=scope.life,
         )
     finally:
         if scope.row is None:

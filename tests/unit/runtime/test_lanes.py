@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runtime import play
+from runtime import play, steps
 from runtime.context import Context
 from runtime.events import RunStatus
 from runtime.memory import failed, hit, miss
@@ -325,3 +325,30 @@ async def test_a_call_that_cuts_replies_short_fails_alone(world: Any, make_tool:
     await here.run(asking("finder"))
     assert here.values("finder") == ["n0", None, "n2", "n3", "n4"]
     assert here.row_statuses() == ["completed", "failed", "completed", "completed", "completed"]
+
+
+async def test_calls_tell_how_old_an_answer_may_be_and_leave_with_those_that_agree(
+    world: Any, make_tool: Make
+) -> None:
+    def ask(row: Any, ctx: Context) -> Any:
+        return ctx.tools.execute(id="f", tool="finder", input={"n": row["n"]})
+
+    async def child(ctx: Context, given: Any) -> Any:
+        return (await ctx.tools.execute(id="f", tool="finder", input=given)).value()
+
+    @play("ages")
+    async def ages(ctx: Context, given: Any) -> Any:
+        rows = ctx.map("rows", [{"n": "1"}, {"n": "2"}], stale_after_seconds=3600)
+        rows = rows.step("hourly", ask).step(
+            "always", steps().step("s", ask), stale_after_seconds=0
+        )
+        return await rows.step("child", lambda row, ctx: ctx.run_play("c", "child", {"n": 3})).run()
+
+    library = {"child": {"play": play("child")(child)}}
+    here = world({make_tool("finder", size=10): lambda _: hit({"email": "x"})}, plays=library)
+    assert (await here.run(ages, {})).status == "completed"
+    told = [
+        [member.get("stale_after_seconds") for member in sent.members]
+        for sent in here.ports.gateway.requests
+    ]
+    assert told == [[3600, 3600], [0, 0], [3600, 3600]]

@@ -82,7 +82,6 @@ class RowState(models.Model):
             models.UniqueConstraint(fields=["frame", "row_key"], name="one_row_of_a_key"),
         ]
         indexes = [
-            models.Index(fields=["frame", "sequence"], name="row_changed_since"),
             # Claims read it by status and position, takeovers by status; finished rows are not in
             # it.
             models.Index(

@@ -144,6 +144,8 @@ def _end(participant: Participant, ended: Mapping[str, Json]) -> str | None:
         "stop_message": ended.get("stop_message", ""),
     }
     with transaction.atomic():
+        # In a statement of its own: the next one then sees the answers that it had to wait for.
+        _one(_LOCK_RUN, told)
         found = _row(_END_RUN, told)
         if found is None or not _one(_END_LEASE, told):
             transaction.set_rollback(True)
@@ -287,6 +289,8 @@ EXISTS (
     SELECT 1 FROM plays_mapframe AS f JOIN plays_rowstate AS r ON r.frame_id = f.id
     WHERE f.run_id = plays_run.id AND r.status = 'waiting' AND r.wake_at <= clock_timestamp()
 )"""
+
+_LOCK_RUN = "SELECT id FROM plays_run WHERE id = %(run)s FOR UPDATE"
 
 # What a person asked for last counts, also where the engine stopped for another reason.
 _END_RUN = f"""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
 from plays.api import schemas
 from plays.models import Boundary, EarlyAnswer, LateAnswer, Role, RowState, Run, row_id
 from plays.services import waittokens
+from plays.services.leases import run_claim, run_finish
 from plays.services.waits import EARLY_MOST, LATE_MOST, event_answer, wait_answer
 from tests.fake_runs import FakeRun, make_run
 from tests.integration.cast import Cast, set_role, signed_in
+from tests.integration.host_runs import until
 from tests.integration.together import at_once
 from tests.integration.waits import FORM, answer, by_token, make_wait, post
 
@@ -266,6 +270,32 @@ def test_of_two_answers_at_once_one_counts(fake: FakeRun) -> None:
     at_once([lambda n=n: told.append(wait_answer(wait, n).is_accepted) for n in range(4)])
     assert sorted(told) == [False, False, False, True]
     assert LateAnswer.objects.count() == 3
+
+
+def is_blocked() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
+
+
+def test_an_answer_that_meets_the_end_of_a_run_that_would_wait_queues_it(fake: FakeRun) -> None:
+    fake.set(status="queued")
+    participant = run_claim(fake.run.pk, "test")
+    assert participant is not None
+    wait = make_wait(fake)
+
+    def finish() -> str | None:
+        try:
+            return run_finish(participant, {"status": "waiting"})
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as worker:
+        with transaction.atomic():
+            assert wait_answer(wait, 1).is_accepted
+            finished = worker.submit(finish)
+            until(is_blocked, "the end of the run to meet the answer")
+        assert finished.result() == "queued"
 
 
 def test_events_at_once_are_all_kept_in_one_order(fake: FakeRun) -> None:

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from runtime.errors import PlayError
+from runtime.errors import PlayError, describe
 
 NOT_AUTHORS = (os.path.dirname(__file__), os.path.dirname(os.__file__))
 """Folders whose code is no author's: the engine's and the standard library's."""
@@ -48,3 +48,11 @@ def author_line(error: BaseException) -> str:
         if not frame.filename.startswith(NOT_AUTHORS):
             return f"{frame.filename}:{frame.lineno}"
     return ""
+
+
+def author_error(error: BaseException) -> dict[str, Any]:
+    """Give the JSON form of what an author's code raised, with the ``line`` where it is known."""
+    told = describe(error)
+    if line := author_line(error):
+        told["line"] = line
+    return told

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Protocol
 
+from runtime.calling import author_error
 from runtime.durable import inside
-from runtime.errors import ChildFailed, HostFailed, PlayError
+from runtime.errors import ChildFailed, PlayError, raise_of_host
 from runtime.identity import call_name, context_key
 from runtime.ports import ChildCall
 from runtime.program import PlayFunction
@@ -44,23 +45,22 @@ async def run_play(parent: Parent, key: str, play: str, play_input: Json) -> Jso
     child, function = await parent.child(name, place)
     counted = ChildCall(play=name, parent=parent.standing.place)
     work = Work(place, f"ctx.run_play({key!r}, {name!r})", digest(given), counted)
-    running = once(parent.session, work, lambda: _run(parent, child, function, given))
+    running = once(parent.session, work, lambda: _run(parent, key, child, function, given))
     async with inside(scope.row.worker) if scope.row else nullcontext():
         return await parent.session.trace.around("play_call", name, running, place=place, play=name)
 
 
-async def _run(parent: Parent, child: Parent, function: PlayFunction, given: Json) -> Json:
+async def _run(
+    parent: Parent, key: str, child: Parent, function: PlayFunction, given: Json
+) -> Json:
     name = child.standing.play
     async with parent.session.turns.turn(name, parent.turn) as child.turn:
         token = current.set(Scope(child.standing.place, caller=current.get()))
         try:
             return check_json(await function(child, given), f"the child play {name!r}")
-        except HostFailed:
-            raise
         except Exception as error:  # the child's author may raise anything
-            raise ChildFailed(
-                f"the child play {name!r} failed: {type(error).__name__}: {error}"
-            ) from error
+            raise_of_host(error)
+            raise ChildFailed(key, name, author_error(error)) from error
         finally:
             current.reset(token)
 
@@ -69,10 +69,14 @@ def _check_ancestry(parent: Parent, name: str) -> None:
     chain = (*parent.standing.ancestry, parent.standing.play)
     if name.strip().casefold() in (known.strip().casefold() for known in chain):
         told = " → ".join((*chain, name))
-        raise PlayError(f"a play cannot run itself, directly or through others: {told}")
-    limit = int(parent.session.form.limits.get("max_play_call_depth") or 6)
-    if len(chain) > limit:
+        raise PlayError(
+            f"a play cannot run itself, directly or through others ({told}): repeat the work in the play,"
+            " or map the rows"
+        )
+    limit = parent.session.form.limits.get("max_play_call_depth", 6)
+    if limit is not None and len(chain) > limit:
         raise PlayError(
             f"the child play {name!r} would stand {len(chain)} levels below the run's play,"
-            f" and the limit max_play_call_depth is {limit}"
+            f" and the limit max_play_call_depth is {limit}: let fewer plays call each other, or start"
+            " the run again with a higher limit"
         )

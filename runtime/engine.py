@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.activity import Activity, Worker
-from runtime.calling import author_line
+from runtime.calling import author_error
 from runtime.catalogue import Catalogue
 from runtime.context import Context, output_of
-from runtime.errors import HostFailed, describe
+from runtime.errors import raise_of_host
 from runtime.events import Request, RunStatus, StopReason
 from runtime.halt import Halt, Stop
 from runtime.identity import durable_name
@@ -209,11 +209,10 @@ class Engine:
         error = playing.exception()
         if error is None:
             return RunOutcome(RunStatus.COMPLETED, playing.result())
-        if isinstance(error, HostFailed) or not isinstance(error, Exception):
+        raise_of_host(error)
+        if not isinstance(error, Exception):
             raise error
-        told = {**describe(error), "play": self._play.name}
-        if line := author_line(error):
-            told["line"] = line
+        told = {**author_error(error), "play": self._play.name}
         return RunOutcome(RunStatus.FAILED, error=told)
 
 

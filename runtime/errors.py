@@ -137,7 +137,15 @@ class RowsFailed(DeeplineError):
 
 
 class ChildFailed(DeeplineError):
-    """A child play did not complete."""
+    """A child play raised ``cause``, which :func:`describe` tells with this error."""
+
+    def __init__(self, key: str, play: str, cause: dict[str, Any]) -> None:
+        self.key = key
+        self.play = play
+        self.cause = cause
+        super().__init__(
+            f"the child play {play!r} (called as {key!r}) failed: {cause['type']}: {cause['message']}"
+        )
 
 
 class HostFailed(DeeplineError):
@@ -158,4 +166,15 @@ def describe(error: BaseException) -> dict[str, Any]:
         value = getattr(error, name, None)
         if isinstance(value, str | int | bool) and value != "":
             told[name] = value
+    if isinstance(error, ChildFailed):
+        told["cause"] = error.cause
     return told
+
+
+def raise_of_host(error: BaseException) -> None:
+    """Raise the HostFailed that an error is, or that a task group of the author gathered in it."""
+    if isinstance(error, HostFailed):
+        raise error
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            raise_of_host(each)

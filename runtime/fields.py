@@ -9,8 +9,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runtime.calling import author_line, bound
-from runtime.errors import HostFailed, PlayError, describe
+from runtime.calling import author_error, bound
+from runtime.errors import PlayError, raise_of_host
 from runtime.events import CellStatus
 from runtime.ports import Cell, FieldForm
 from runtime.program import CodeStep, Step, Steps, ToolStep, Waterfall, When
@@ -75,9 +75,8 @@ async def fill(session: Session, field: Field, row: RowRun, ctx: Any) -> bool:
         if inspect.isawaitable(value):
             progress.computing()
             value = await value
-    except HostFailed:
-        raise
     except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
+        raise_of_host(error)
         _failed(running, field, progress, error)
         return False
     finally:
@@ -166,9 +165,7 @@ def _final_status(running: Running, progress: CellProgress, value: Json) -> Cell
 
 def _failed(running: Running, field: Field, progress: CellProgress, error: Exception) -> None:
     session = running.session
-    told = describe(error)
-    if line := author_line(error):
-        told["line"] = line
+    told = author_error(error)
     if running.failed_at != field.name:
         told["step"] = running.failed_at
     cell = Cell(status=CellStatus.FAILED, error=told, at=session.ports.clock.now())

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from runtime.errors import DuplicateName, HostFailed, PlayError, describe
+from runtime.errors import DuplicateName, PlayError, describe, raise_of_host
 from runtime.events import RunStatus, StopReason
-from runtime.ports import ChildCall
+from runtime.ports import ChildCall, ReceiptState
 from runtime.session import Session
 from runtime.values import Json
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ async def _kept(session: Session, work: Work) -> list[Json]:
     """Claim the work; give its output, in a list of one, where it was completed before."""
     if work.name in session.claims.held:
         return []
-    receipt = await session.ports.receipts.claim(work.name, work.input_digest, work.child)
+    receipt = await _settled(_claim(session, work))
     match receipt["state"]:
         case "completed":
             session.recorder.log(f"{work.told} was done before: what it gave is taken over")
@@ -60,19 +63,38 @@ async def _kept(session: Session, work: Work) -> list[Json]:
         case "limit":
             session.halt.trip(RunStatus.PAUSED, StopReason.LIMIT, receipt["error"])
             await asyncio.get_running_loop().create_future()  # until the halt cancels it
-    session.claims.held.add(work.name)
     return []
 
 
+async def _claim(session: Session, work: Work) -> ReceiptState:
+    receipt = await session.ports.receipts.claim(work.name, work.input_digest, work.child)
+    if receipt["state"] == "claimed":
+        session.claims.held.add(work.name)
+    return receipt
+
+
 async def _done(session: Session, work: Work, function: Callable[[], Awaitable[Json]]) -> Json:
+    receipts = session.ports.receipts
     try:
         output = await function()
-    except HostFailed:
-        raise
     except Exception as error:  # an author's code may raise anything
-        await session.ports.receipts.fail(work.name, describe(error))
-        session.claims.held.discard(work.name)
+        raise_of_host(error)
+        await _settled(_finished(session, work, receipts.fail(work.name, describe(error))))
         raise
-    await session.ports.receipts.complete(work.name, output)
-    session.claims.held.discard(work.name)
+    await _settled(_finished(session, work, receipts.complete(work.name, output)))
     return output
+
+
+async def _finished(session: Session, work: Work, recorded: Awaitable[None]) -> None:
+    await recorded
+    session.claims.held.discard(work.name)
+
+
+async def _settled(asked: Coroutine[Any, Any, T]) -> T:
+    """Give the store's answer; where this is cancelled meanwhile, hear it first: it says what is claimed."""
+    answer = asyncio.ensure_future(asked)
+    try:
+        return await asyncio.shield(answer)
+    except asyncio.CancelledError:
+        await asyncio.gather(answer, return_exceptions=True)
+        raise

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime import durable, toolcalls
-from runtime.errors import HostFailed, PlayError, WaterfallIncomplete
+from runtime.errors import PlayError, WaterfallIncomplete, raise_of_host
 from runtime.events import CellStatus
 from runtime.identity import call_name, context_key, step_column
 from runtime.program import CodeStep, Waterfall, WaterfallStep
@@ -259,9 +259,8 @@ def _code_question(
         where = f"the step {step.id!r} of the waterfall {spec.id!r}"
         try:
             result = await durable.kept(session, name, where, lambda: step.run(call_input, ctx))
-        except HostFailed:
-            raise
         except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
+            raise_of_host(error)
             return Answer(failure=f"{type(error).__name__}: {error}")
         if isinstance(result, dict) and spec.output in result:
             result = result[spec.output]

@@ -31,6 +31,7 @@ def boundary(name: str, seconds: float, event: str | None = None) -> Boundary:
 
 
 async def test_claimed_work_that_completed_gives_its_output_ever_after(world: World) -> None:
+    # rule 11.1, 11.3
     ports = await world.join()
     assert await ports.receipts.claim("fetch", "d") == CLAIMED
     await ports.receipts.complete("fetch", {"n": [1, None]})
@@ -39,6 +40,7 @@ async def test_claimed_work_that_completed_gives_its_output_ever_after(world: Wo
 
 
 async def test_work_in_progress_is_refused_to_a_second_call(world: World) -> None:
+    # rule 11.4
     ports = await world.join()
     await ports.receipts.claim("fetch", "d")
     second = await ports.receipts.claim("fetch", "d")
@@ -47,6 +49,7 @@ async def test_work_in_progress_is_refused_to_a_second_call(world: World) -> Non
 
 
 async def test_another_input_under_a_done_name_is_refused(world: World) -> None:
+    # rule 11.4
     ports = await world.join()
     await ports.receipts.claim("fetch", "d")
     await ports.receipts.complete("fetch", 1)
@@ -56,6 +59,7 @@ async def test_another_input_under_a_done_name_is_refused(world: World) -> None:
 
 
 async def test_failed_work_may_be_tried_again(world: World) -> None:
+    # rule 11.4
     ports = await world.join()
     await ports.receipts.claim("fetch", "d")
     await ports.receipts.fail("fetch", {"type": "ToolFailed", "message": "down"})
@@ -63,6 +67,7 @@ async def test_failed_work_may_be_tried_again(world: World) -> None:
 
 
 async def test_work_of_a_dead_participant_is_claimed_by_the_next(world: World) -> None:
+    # rule 11.4
     first = await world.join()
     await first.receipts.claim("fetch", "d")
     second = await world.join()
@@ -74,6 +79,7 @@ async def test_work_of_a_dead_participant_is_claimed_by_the_next(world: World) -
 
 
 async def test_a_claimed_child_play_counts_once_however_often_it_is_claimed(world: World) -> None:
+    # rule 13.5
     ports = await world.join()
     await world.limit("one", max_play_call_count=1, **LIMITS)
     assert await ports.receipts.claim("child-1", "d", CHILD) == CLAIMED
@@ -93,6 +99,7 @@ async def test_a_claimed_child_play_counts_once_however_often_it_is_claimed(worl
 async def test_a_used_up_limit_refuses_a_child_and_counts_nothing(
     world: World, limit: str, others: dict[str, int]
 ) -> None:
+    # rule 4.1, 4.2, 13.5, 13.8
     ports = await world.join()
     await world.limit("one", **{limit: 2}, **LIMITS, **others)
     for name in ("child-1", "child-2"):
@@ -107,6 +114,7 @@ async def test_a_used_up_limit_refuses_a_child_and_counts_nothing(
 
 
 async def test_the_limit_of_a_parent_is_its_own(world: World) -> None:
+    # rule 13.5
     ports = await world.join()
     await world.limit("one", max_child_play_calls_per_parent=1, **LIMITS)
     other: ChildCall = {"play": "child", "parent": "find/play/child"}
@@ -116,6 +124,7 @@ async def test_the_limit_of_a_parent_is_its_own(world: World) -> None:
 
 
 async def test_limits_on_children_grow_with_the_rows_of_the_run(world: World) -> None:
+    # rule 4.6
     ports = await world.join()
     await world.limit("one", max_play_call_count=0, max_play_calls_per_row=1)
     assert (await ports.receipts.claim("child-1", "d", CHILD))["state"] == "limit"

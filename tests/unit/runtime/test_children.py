@@ -10,6 +10,7 @@ import pytest
 
 from runtime import play
 from runtime.context import Context
+from runtime.errors import HostFailed
 from runtime.events import RunStatus
 from runtime.memory import hit
 from runtime.program import Play
@@ -250,8 +251,6 @@ async def test_work_whose_completion_cannot_be_stored_is_not_recorded_as_failed(
     world: Any,
 ) -> None:
     # rule 11.6
-    from runtime.errors import HostFailed
-
     async def broken(name: str, output: Any) -> None:
         raise HostFailed("the store is away")
 
@@ -332,3 +331,64 @@ async def test_a_child_runs_again_in_a_parked_row_without_counting_twice(world: 
     assert (await here.finish(parent_play)).status is RunStatus.COMPLETED
     assert here.values("a") == ["timed_out"]
     assert here.ports.run.children.total() == 1
+
+
+@pytest.mark.parametrize("interrupted", ["claim", "complete"])
+async def test_work_given_up_while_the_store_answers_is_neither_lost_nor_done_twice(
+    world: Any, make_tool: Make, interrupted: str
+) -> None:
+    # rule 11.4, 11.6
+    done: list[int] = []
+
+    @play("parent")
+    async def parent_play(ctx: Context, given: Any) -> Any:
+        first = asyncio.ensure_future(ctx.tools.execute(id="f", tool="finder", input={}))
+        await here.ports.clock.sleep(1)
+        first.cancel()
+        await asyncio.wait({first})
+        return (await ctx.tools.execute(id="f", tool="finder", input={})).value()
+
+    def answer(given: Any) -> Any:
+        done.append(1)
+        return hit({"email": "a@example.test"})
+
+    here = world({make_tool("finder"): answer})
+    receipts = here.ports.receipts
+    asked = getattr(receipts, interrupted)
+
+    async def slow(*given: Any) -> Any:
+        result = await asked(*given)
+        await here.ports.clock.sleep(5)
+        return result
+
+    setattr(receipts, interrupted, slow)
+    assert (await here.run(parent_play)).result == {"value": "a@example.test"}
+    assert done == [1]
+
+
+@pytest.mark.parametrize("where", ["top", "row", "child"])
+async def test_a_failing_host_is_no_failure_of_the_author_s_task_group(
+    world: Any, where: str
+) -> None:
+    # rule 11.6
+    async def groups(ctx: Context, given: Any) -> Any:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(ctx.run_play("c", "number", {"n": 1}))
+
+    @play("parent")
+    async def parent_play(ctx: Context, given: Any) -> Any:
+        if where == "top":
+            return await groups(ctx, given)
+        if where == "child":
+            return await ctx.run_play("g", "groups", {})
+        rows = ctx.map("rows", [{"n": 1}]).step("a", lambda row, ctx: groups(ctx, row))
+        return await rows.run()
+
+    async def broken(name: str, output: Any) -> None:
+        raise HostFailed("the store is away")
+
+    here = world(plays=library(number=number, groups=groups))
+    here.ports.receipts.complete = broken
+    with pytest.raises(HostFailed, match="the store is away"):
+        await here.run(parent_play)
+    assert {receipt.status for receipt in here.ports.run.receipts.values()} == {"claimed"}

@@ -231,6 +231,8 @@ async def test_recursion_and_depth_are_refused(world: Any) -> None:  # rule 13.3
         return await ctx.run_play("c", "deeper", {})
 
     assert "max_play_call_depth is 1" in (await here.run(outer, {})).error["message"]
+    here.limits = {"max_play_call_depth": 0}
+    assert "max_play_call_depth is 0" in (await here.run(parent, {})).error["message"]
 
 
 async def test_a_failing_child_fails_with_its_reason(world: Any) -> None:
@@ -242,7 +244,14 @@ async def test_a_failing_child_fails_with_its_reason(world: Any) -> None:
         return await ctx.run_play("c", "bad", {})
 
     outcome = await world(plays=child("bad", bad)).run(parent, {})
-    assert outcome.error["message"] == "the child play 'bad' failed: ValueError: no luck"
+    assert outcome.error["message"] == (
+        "the child play 'bad' (called as 'c') failed: ValueError: no luck"
+    )
+    assert outcome.error["play"] == "parent"
+    cause = outcome.error["cause"]
+    assert (cause["type"], cause["message"]) == ("ValueError", "no luck")
+    assert cause["line"].startswith(f"{__file__}:")
+    assert cause["line"] != outcome.error["line"]
 
 
 def echo(given: Any) -> MemberOutcome:

@@ -29,6 +29,15 @@ def whole_number(name: str, default: int, *, minimum: int, maximum: int | None =
     return int(_parsed(name, default, int, minimum=minimum, maximum=maximum))
 
 
+def choice(name: str, *options: str) -> str:
+    """Return one of the options; the first is the default."""
+    given = (text(name) or options[0]).lower()
+    if given in options:
+        return given
+    MISTAKES.append(f"{name} must be one of {', '.join(options)}, not {given!r}.")
+    return options[0]
+
+
 def names(name: str) -> list[str]:
     """Return the entries of a comma-separated list."""
     return [entry.strip() for entry in os.environ.get(name, "").split(",") if entry.strip()]

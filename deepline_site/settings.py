@@ -32,6 +32,8 @@ PORT = environment.whole_number("PORT", 8000, minimum=1, maximum=65_535)
 DEEPLINE_UPLOAD_LIMIT_MB = environment.whole_number("DEEPLINE_UPLOAD_LIMIT_MB", 200, minimum=1)
 DEEPLINE_LEASE_SECONDS = environment.number("DEEPLINE_LEASE_SECONDS", 30.0, minimum=1.0)
 DEEPLINE_SWEEP_SECONDS = environment.number("DEEPLINE_SWEEP_SECONDS", 2.0, minimum=0.1)
+# How far a play's process is kept apart from this machine; see docs/operating.md.
+PLAY_ISOLATION = environment.choice("PLAY_ISOLATION", "auto", "strict", "off")
 _product = HOME.product()
 DEEPLINE_GATEWAY_URL = environment.text(
     "DEEPLINE_GATEWAY_URL", _product.gateway_url if _product else None

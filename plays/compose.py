@@ -17,6 +17,8 @@ from typing import Any
 import httpx
 from django.conf import settings
 
+from plays.models import RunParticipant
+from plays.playhost import levels
 from plays.playhost.calls import GatewayCalls, gateway_client
 from plays.playhost.host import PlayDied, PlayHost
 from plays.playhost.journal import Hints, Journal
@@ -34,7 +36,7 @@ from plays.stores import (
     open_pool,
 )
 from plays.stores.connections import Pool
-from plays.stores.takeover import row_last_touched
+from plays.stores.takeover import map_title, row_last_touched
 from runtime.engine import RunOutcome
 from runtime.events import RunStatus, StopReason
 
@@ -163,7 +165,8 @@ async def _run_once(desk: _Desk, participant: Participant) -> tuple[RunOutcome, 
     desk.give_way.attach(signals)
     ports = _Ports(desk, ticket, writer, signals)
     async with _background(hints.send(), ports.journal.write(), signals.keep()):
-        host = PlayHost(ticket, ports, ports.journal.say)
+        order = levels.ORDERS[settings.PLAY_ISOLATION]
+        host = PlayHost(ticket, ports, ports.journal.say, order)
         try:
             return await host.run(await writer.now()), host.peak_rss
         finally:
@@ -183,6 +186,22 @@ class _Ports:
         self.signals = signals
         self.journal = Journal(self.records)
         self.gateway = GatewayCalls(desk.client, ticket, self.library, self.journal.say)
+        self._orm = desk.orm
+        self._participant = ticket.participant
+
+    async def isolated(self, level: str) -> None:
+        """Keep, with the claim, what keeps the play apart from this machine."""
+        claim = RunParticipant.objects.filter(
+            run=self._participant.run, role="engine", epoch=self._participant.epoch
+        )
+        await self._orm.read(lambda: claim.update(isolation=level))
+
+    async def title(self, frame: int | None) -> str:
+        """Name a map of the run; without one, the running row that changed last, or ""."""
+        run = self._participant.run
+        if frame is None:
+            return await self._orm.read(partial(row_last_touched, run))
+        return await self._orm.read(partial(map_title, run, frame))
 
 
 async def _take_turns(desk: _Desk) -> None:

@@ -66,6 +66,7 @@ class StopReason(StrEnum):
     DEADLINE = "deadline"
     LEASE_LOST = "lease_lost"
     WAITS = "waits"
+    ISOLATION = "isolation"
 
 
 FINAL_RUN = frozenset(

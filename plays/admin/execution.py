@@ -19,12 +19,31 @@ RUN_OR_NUMBER = "A whole id: of a run, or of one of these."
 class RunParticipantAdmin(EngineOwnedAdmin):
     """Who holds the lease of each run; the epoch counts the claims."""
 
-    list_display = ("id", "run", "role", "epoch", "worker", "lease_until", "is_held", "claimed_at")
+    list_display = (
+        "id",
+        "run",
+        "role",
+        "epoch",
+        "worker",
+        "isolation",
+        "lease_until",
+        "is_held",
+        "claimed_at",
+    )
     list_filter = (ByRun,)
     list_select_related = ("run__play",)
     search_fields = ("id", "run")
     search_help_text = RUN_OR_NUMBER
-    fields = ("run", "role", "epoch", "worker", "claimed_at", "lease_until", "is_held")
+    fields = (
+        "run",
+        "role",
+        "epoch",
+        "worker",
+        "isolation",
+        "claimed_at",
+        "lease_until",
+        "is_held",
+    )
 
     @admin.display(description="lease held", boolean=True)
     def is_held(self, participant: RunParticipant) -> bool:

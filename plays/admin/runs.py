@@ -71,7 +71,7 @@ class Participants(ReadOnlyTable):
     """Who executes one run."""
 
     model = RunParticipant
-    fields = ("role", "epoch", "worker", "claimed_at", "lease_until")
+    fields = ("role", "epoch", "worker", "isolation", "claimed_at", "lease_until")
     verbose_name_plural = "participants"
 
 
@@ -99,7 +99,9 @@ class StopReasonWithinStatus(Within):
     within = ("status__exact",)
 
     def options(self, model: type[Model]) -> list[tuple[Any, str]]:
-        return [(reason, reason) for reason in ("limit", "provider", "person", "deadline")]
+        return [
+            (reason, reason) for reason in ("limit", "provider", "person", "deadline", "isolation")
+        ]
 
 
 class InTree(ByIdentity):

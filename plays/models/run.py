@@ -112,7 +112,8 @@ class Run(models.Model):
 class RunParticipant(models.Model):
     """Who executes a run: one row per role, whose epoch grows with each claim.
 
-    A writer must hold the current epoch and a live lease (by the database's clock).
+    A writer must hold the current epoch and a live lease (by the database's clock). ``isolation``
+    says what keeps its play's process apart from the machine.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="participants")
@@ -120,6 +121,7 @@ class RunParticipant(models.Model):
     epoch = models.BigIntegerField(default=0)
     lease_until = models.DateTimeField(db_default=Now())
     worker = models.CharField(max_length=200, blank=True)
+    isolation = models.CharField(max_length=60, blank=True, db_default="")
     claimed_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -184,6 +184,43 @@ def checked_arguments(port: object, method: object, args: object) -> tuple[Any, 
         raise BadMessage(f"{port}.{method} at {place}: {first['msg']}") from error
 
 
+class Greeting(TypedDict, total=False):
+    """What the process says before it knows the play: what keeps it apart, or why it may not run."""
+
+    isolation: Annotated[list[Annotated[str, Field(max_length=20)]], Field(max_length=2)]
+    lacking: dict[Annotated[str, Field(max_length=20)], Annotated[str, Field(max_length=1_100)]]
+    refused: Annotated[str, Field(max_length=1_100)]
+
+
+class Blocked(TypedDict):
+    """Where an author's code holds the event loop up; ``field`` is empty outside of rows."""
+
+    frame: Annotated[int, Field(ge=0, lt=2**31)]
+    position: Position
+    field: Column
+    line: Column
+
+
+_GREETING: TypeAdapter[Greeting] = TypeAdapter(Greeting)
+_BLOCKED: TypeAdapter[Blocked] = TypeAdapter(Blocked)
+
+
+def checked_greeting(told: object) -> Greeting:
+    """Give the first message of a play process. Raises BadMessage."""
+    try:
+        return _GREETING.validate_python(told)
+    except ValidationError as error:
+        raise BadMessage("a greeting that is none") from error
+
+
+def checked_blocked(told: object) -> Blocked:
+    """Give where an author's code holds the event loop up. Raises BadMessage."""
+    try:
+        return _BLOCKED.validate_python(told)
+    except ValidationError as error:
+        raise BadMessage("a place in the play that is none") from error
+
+
 class _Outcome(TypedDict):
     status: Literal["completed", "failed", "paused", "cancelled", "waiting"]
     result: Object | None

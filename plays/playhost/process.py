@@ -1,52 +1,62 @@
 """The play process: how it is started, what it says, how it ended.
 
-It gets a scrubbed environment, one socket and nothing else of ours, is a session of its own, and
-is killed by the kernel when this process dies.
+It gets a scrubbed environment, one socket and nothing else of ours. ``isolation`` is what starts
+it, waits beside it, and ends it with all that it started.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import socket
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from deepline_site.home import PROJECT
 from deepline_site.tether import die_with_parent
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
 LEAVE_SECONDS = 2.0
+END_SECONDS = 30.0
 LONGEST_LINE = 2_000
 KEPT_LINES = 1_000
 LINE_BUFFER = 64 * 1024
 
 Level = Literal["info", "warning"]
 Say = Callable[[str, Level], None]
-"""Takes a line of the author's output and its level."""
+"""Takes a line for the run's log, what the author prints above all, and its level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """The host's end of the pipe to a play process."""
+    """The host's end of the pipe to a play process. ``process`` is the one that keeps it."""
 
     process: Process
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
+    def end(self) -> None:
+        """Have the play process killed, with all that it started."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.terminate()
+
 
 @contextlib.asynccontextmanager
-async def play_process(say: Say) -> AsyncIterator[Channel]:
-    """Have a play process inside the block; it is gone after it, with all its output taken."""
+async def play_process(say: Say, order: Mapping[str, Any]) -> AsyncIterator[Channel]:
+    """Have a play process inside the block; it is gone after it, with all its output taken.
+
+    ``order`` says how it is kept apart from the machine, as ``isolation.__main__`` reads it.
+    """
     ours, theirs = socket.socketpair()
     try:
         with theirs:
-            process = await _started(theirs)
+            process = await _started(theirs, order)
         reader, writer = await asyncio.open_connection(sock=ours)
     except BaseException:
         ours.close()
@@ -60,9 +70,10 @@ async def play_process(say: Say) -> AsyncIterator[Channel]:
         await _finished(output)
 
 
-async def _started(theirs: socket.socket) -> Process:
+async def _started(theirs: socket.socket, order: Mapping[str, Any]) -> Process:
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "runtime.remote", str(theirs.fileno())),
+        *(sys.executable, "-m", "plays.playhost.isolation"),
+        *(str(theirs.fileno()), json.dumps(order)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -81,13 +92,20 @@ def _environment() -> dict[str, str]:
 
 
 async def _ended(process: Process) -> None:
-    """Let the process leave by itself for a moment, then kill its whole session."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LEAVE_SECONDS):
-            await process.wait()
+    """Let the process leave by itself for a moment, then have it ended, then kill it."""
+    if not await _has_left(process, LEAVE_SECONDS):
+        process.terminate()
+        await _has_left(process, END_SECONDS)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
+
+
+async def _has_left(process: Process, seconds: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await process.wait()
+    return process.returncode is not None
 
 
 async def _take_output(process: Process, say: Say) -> None:

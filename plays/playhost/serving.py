@@ -12,7 +12,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from plays.playhost.crash import crash_point
-from plays.playhost.messages import BadMessage, checked_arguments, checked_outcome
+from plays.playhost.messages import (
+    BadMessage,
+    Blocked,
+    Greeting,
+    checked_arguments,
+    checked_blocked,
+    checked_greeting,
+    checked_outcome,
+)
 from plays.playhost.process import Channel
 from runtime.engine import RunOutcome
 from runtime.errors import HostFailed, HostGone, PlayError
@@ -25,14 +33,30 @@ MOST_QUESTIONS = 20_000
 
 
 class PortServer:
-    """Answers one play process. ``commits`` counts those that it made: its progress."""
+    """Answers one play process.
+
+    ``progress`` counts the rows and results that it finished. ``unanswered`` counts pings since its
+    event loop last answered one, and ``blocked`` is where it then says that it stands.
+    """
 
     def __init__(self, ports: Any, channel: Channel) -> None:
         self._ports = ports
         self._channel = channel
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self.commits = 0
+        self.progress = 0
+        self.unanswered = 0
+        self.blocked: Blocked | None = None
+        self.has_begun = asyncio.Event()
         self.peak_rss = 0
+
+    async def greeting(self) -> Greeting:
+        """Hear what the process says first. Raises HostGone and BadMessage."""
+        return checked_greeting(await self._next())
+
+    async def ping(self) -> None:
+        """Ask the process' event loop for a sign of life. Raises HostGone."""
+        self.unanswered += 1
+        await self._send({"ping": self.unanswered})
 
     async def serve(self, start: dict[str, Json]) -> RunOutcome:
         """Have the process run, and give what it says at its end.
@@ -57,10 +81,18 @@ class PortServer:
                 told = message.get("peak_rss")
                 self.peak_rss = told if type(told) is int else 0
                 return checked_outcome(message["finish"])
-            if "drop" in message:
-                self._drop(message["drop"])
-            else:
-                self._begin(group, message)
+            self._hear(group, message)
+
+    def _hear(self, group: asyncio.TaskGroup, message: Mapping[str, Json]) -> None:
+        if "drop" in message:
+            self._drop(message["drop"])
+        elif "pong" in message:
+            self.unanswered = 0
+            self.has_begun.set()
+        elif "blocked" in message:
+            self.blocked = checked_blocked(message["blocked"])
+        else:
+            self._begin(group, message)
 
     async def _next(self) -> dict[str, Json]:
         try:
@@ -105,12 +137,14 @@ class PortServer:
             return {"error": {"kind": "play", "message": str(error)}}
         except HostFailed as error:
             return {"error": {"kind": "host", "message": str(error)}}
-        self._passed(asked)
+        self._passed(asked, args)
         return {"ok": value}
 
-    def _passed(self, asked: tuple[Json, Json]) -> None:
+    def _passed(self, asked: tuple[Json, Json], args: tuple[Any, ...]) -> None:
         if asked == ("records", "commit"):
-            self.commits += 1
+            (group,) = args
+            ended = [row for row in group["rows"] if row["status"] in ("completed", "failed")]
+            self.progress += len(ended) + len(group["entries"])
             crash_point("after_commit")
         elif asked == ("gateway", "execute"):
             crash_point("after_reply")

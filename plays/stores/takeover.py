@@ -45,6 +45,14 @@ def row_last_touched(run: UUID) -> str:
     return f"row {found[1] + 1} of {found[0]}" if found else ""
 
 
+def map_title(run: UUID, frame: int) -> str:
+    """Give the title of a map of this run, or ""."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TITLE, {"run": run, "frame": frame})
+        found = cursor.fetchone()
+    return str(found[0]) if found else ""
+
+
 def _patch(
     rows: list[tuple[Any, ...]], run: UUID, sequence: int, *, status: str, cell: str
 ) -> dict[str, Any]:
@@ -79,6 +87,8 @@ SELECT r.frame_id, r.position, r.cells::text FROM plays_mapframe AS f
 JOIN plays_rowstate AS r ON r.frame_id = f.id AND r.status = ANY(%(left)s)
 WHERE f.run_id = %(run)s
 """
+
+_TITLE = "SELECT title FROM plays_mapframe WHERE run_id = %(run)s AND id = %(frame)s"
 
 _LAST = """
 SELECT f.title, r.position FROM plays_mapframe AS f

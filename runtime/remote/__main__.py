@@ -1,4 +1,4 @@
-"""The play process: ``python -m runtime.remote <descriptor>``.
+"""The play process. ``main`` takes the socket whose descriptor is the first argument.
 
 It reads what to run from the socket at that descriptor, runs it, tells how it ended, and leaves.
 When the host is gone it leaves at once: nothing can be recorded any more.
@@ -24,6 +24,7 @@ from runtime.loading import code_digest, load
 from runtime.memory.clock import SystemClock
 from runtime.program import Play
 from runtime.remote import Pipe, RemotePorts
+from runtime.remote.watch import LoopWatch
 
 Json = Any
 
@@ -41,6 +42,9 @@ def main() -> None:
 async def _serve(connection: socket.socket) -> None:
     pipe = Pipe(*await asyncio.open_connection(sock=connection))
     start = await pipe.start()
+    watch = LoopWatch(start["patience"], lambda place: pipe.tell_at_once({"blocked": place}))
+    pipe.on_ping = watch.turned
+    await pipe.begin()
     listening = asyncio.create_task(pipe.listen(), name="answers of the host")
     running = asyncio.create_task(_outcome(pipe, start), name="the run")
     await asyncio.wait({listening, running}, return_when=asyncio.FIRST_COMPLETED)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
+from collections.abc import Callable
 from typing import Any
 
 from runtime.errors import HostFailed, HostGone, PlayError
@@ -24,11 +26,16 @@ class Pipe:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Json]] = {}
         self._is_gone = False
+        self.on_ping: Callable[[], None] = lambda: None
 
     async def start(self) -> dict[str, Json]:
         """Read the first frame: what the host wants to be run."""
         told: dict[str, Json] = (await read_frame(self._reader))["start"]
         return told
+
+    async def begin(self) -> None:
+        """Tell the host that from now on pings are answered. Raises HostGone."""
+        await self._send({"pong": 0})
 
     async def ask(self, port: str, method: str, *args: Json) -> Json:
         """Ask the host and wait for its answer. Raises PlayError, HostFailed or HostGone.
@@ -64,7 +71,17 @@ class Pipe:
                 if not answer.done():
                     answer.set_exception(HostGone(str(error)))
 
+    def tell_at_once(self, message: dict[str, Json]) -> None:
+        """Send a message past the event loop, unless that is in the middle of sending one."""
+        transport = self._writer.transport
+        if transport.get_write_buffer_size() == 0:
+            os.write(transport.get_extra_info("socket").fileno(), framed(message))
+
     def _settle(self, told: dict[str, Json]) -> None:
+        if "ping" in told:
+            self.on_ping()
+            self._writer.write(framed({"pong": told["ping"]}))
+            return
         answer = self._waiting.get(told["id"])
         if answer is None or answer.done():
             return

@@ -79,8 +79,9 @@ def provider_stats(gateway_url: str) -> dict[str, Any]:
 
 
 def play_processes(below: psutil.Process) -> list[psutil.Process]:
-    """Give the play processes below a process."""
-    return _running(below, "runtime.remote")
+    """Give the play processes below a process, without those that keep them."""
+    ours = _running(below, "plays.playhost.isolation")
+    return [process for process in ours if not process.children()]
 
 
 def work_horses(worker: psutil.Process) -> list[psutil.Process]:

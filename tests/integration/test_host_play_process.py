@@ -5,49 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
 from tests.integration import host_plays
+from tests.integration.odd_runs import NO_GATEWAY, Execute, children, claimed, execute
+
+__all__ = ["execute"]  # a fixture
 
 if TYPE_CHECKING:
     from plays.compose import Execution
     from plays.models import Run
     from tests.integration.cast import Cast
-
-NO_GATEWAY = "http://127.0.0.1:9"
-Execute = Callable[[bytes], "tuple[Run, Execution]"]
-
-
-@pytest.fixture
-def execute(committed_cast: Cast) -> Execute:
-    """Publish a play, run it in this process, and give the stored run and how it ended."""
-    from plays.compose import run_execute
-    from plays.jobs import settle
-
-    def run_it(source: bytes) -> tuple[Run, Execution]:
-        run, participant = claimed(committed_cast, source)
-        execution = asyncio.run(run_execute(participant, gateway_url=NO_GATEWAY))
-        settle(execution)
-        run.refresh_from_db()
-        return run, execution
-
-    return run_it
-
-
-def claimed(cast: Cast, source: bytes) -> tuple[Run, Any]:
-    from plays.services.leases import run_claim
-    from plays.services.revisions import revision_publish
-    from plays.services.runs import run_start
-
-    revision = revision_publish(cast.workspace, cast.alice, "odd.py", source)
-    run = run_start(revision, cast.alice, {})
-    participant = run_claim(run.pk, "test")
-    assert participant is not None
-    return run, participant
 
 
 def test_the_play_process_sees_no_secret(execute: Execute) -> None:
@@ -182,9 +152,3 @@ def take_over(run: Run) -> None:
     from plays.models import RunParticipant
 
     RunParticipant.objects.filter(run=run).update(epoch=F("epoch") + 1)
-
-
-def children() -> list[psutil.Process]:
-    """Give the play processes that this process has left running."""
-    own = psutil.Process().children(recursive=True)
-    return [child for child in own if "runtime.remote" in child.cmdline()]

@@ -125,6 +125,7 @@ class Run(Schema):
     started_at: str | None
     finished_at: str | None
     gauges: list[Gauge]
+    isolation: str
     waits: WaitsOpen
     frames: list[Frame]
 

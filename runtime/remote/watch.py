@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from runtime.fields import NOT_AUTHORS
+from runtime.calling import NOT_AUTHORS
 from runtime.scope import current
 
 STDERR = 2

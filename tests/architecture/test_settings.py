@@ -32,10 +32,11 @@ def test_the_system_checks_find_nothing() -> None:
 
 
 def test_mistakes_in_the_environment_are_told_all_at_once() -> None:
-    told = manage("check", PORT="0", DEEPLINE_LEASE_SECONDS="soon")
+    told = manage("check", PORT="0", DEEPLINE_LEASE_SECONDS="soon", PLAY_ISOLATION="some")
     assert told.returncode != 0
     assert "(plays.E001) PORT must be a whole number from 1 to 65535, not '0'." in told.stderr
     assert "DEEPLINE_LEASE_SECONDS must be a number of at least 1.0, not 'soon'." in told.stderr
+    assert "PLAY_ISOLATION must be one of auto, strict, off, not 'some'." in told.stderr
     assert "Traceback" not in told.stderr
 
 

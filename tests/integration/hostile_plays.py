@@ -111,8 +111,8 @@ async def odd(ctx, input):
         "much scratch": probed(fill_scratch),
         "core": __import__("resource").getrlimit(__import__("resource").RLIMIT_CORE)[0],
         "user": os.getuid(),
-        "processes": len([name for name in os.listdir("/proc") if name.isdigit()])
-            if os.access("/proc", os.R_OK) else 0,
+        "processes": probed(os.listdir, "/proc") == "done"
+            and len([name for name in os.listdir("/proc") if name.isdigit()]),
         "rights": ctypes.CDLL(None).prctl(39, 0, 0, 0, 0),
     }
 """

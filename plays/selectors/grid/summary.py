@@ -40,6 +40,7 @@ def run_state(run: Run) -> dict[str, Any]:
         "started_at": _iso(run.started_at),
         "finished_at": _iso(run.finished_at),
         "gauges": run_gauges(run),
+        "isolation": _isolation(run),
         "waits": waits_summary(run),
     }
 
@@ -52,6 +53,12 @@ def stopping_provider(run: Run) -> str:
     refused = ToolCall.objects.filter(run=run, status="failed", error__category__in=refusals)
     newest = refused.order_by("-finished_at").values_list("provider", flat=True).first()
     return newest or ""
+
+
+def _isolation(run: Run) -> str:
+    """Give what keeps the play apart from its machine, or "" where no worker has begun it."""
+    told = run.participants.filter(role="engine").values_list("isolation", flat=True)
+    return told.first() or ""
 
 
 def run_possible(run: Run) -> dict[str, bool]:

@@ -21,6 +21,8 @@ export class RunHead {
     this.run = run;
     this.#status(run);
     this.#note(run);
+    show(find("isolation"), run.isolation !== "");
+    setText(find("isolation-text"), `Isolation: ${run.isolation}`);
     for (const gauge of run.gauges) this.#gauge(gauge);
     this.#actions(run, frames);
     this.#leftOut(run);

@@ -37,7 +37,7 @@ def _taken(function: Callable[..., Any], offered: int) -> int:
     if required > offered:
         raise PlayError(
             f"the function {getattr(function, '__name__', function)!r} asks for {required} arguments,"
-            f" and at most {offered} are given here"
+            f" and at most {offered} are given here: take fewer, or give the others defaults"
         )
     return min(max(required, 1 if positional else 0), offered)
 

@@ -138,7 +138,10 @@ def _chosen(
                 f"ctx.csv: there is no column {name!r}; the file has {', '.join(new_names)}"
             )
     if len(set(new_names)) < len(new_names):
-        raise PlayError("ctx.csv: two columns have one name after renaming")
+        twice = sorted({name for name in new_names if new_names.count(name) > 1})
+        raise PlayError(
+            f"ctx.csv: two columns are named {', '.join(twice)} after renaming: give each its own name"
+        )
     return [pair for pair in names if columns is None or pair[1] in columns]
 
 

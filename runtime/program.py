@@ -139,10 +139,11 @@ def waterfall(
     for step in steps:
         if not isinstance(step, ToolStep | CodeStep):
             raise PlayError(
-                f"the waterfall {key!r} holds something that is no tool_step or code_step"
+                f"the waterfall {key!r} holds something that is no tool_step or code_step: make each step"
+                " with tool_step(...) or code_step(...)"
             )
     if len({step.id for step in steps}) < len(steps):
-        raise DuplicateStep(f"the waterfall {key!r} uses a step id twice")
+        raise DuplicateStep(f"the waterfall {key!r} uses a step id twice: give each its own")
     return Waterfall(key, output, tuple(steps), min_results)
 
 

@@ -74,7 +74,9 @@ class StoredLibrary:
     def _pinned(self, name: str) -> dict[str, Json]:
         play = Play.objects.filter(workspace=self._workspace, name=name).first()
         if play is None or play.live_id is None:
-            raise PlayError(f"there is no play {name!r} in this workspace")
+            raise PlayError(
+                f"there is no play {name!r} in this workspace: upload it, or mend its name"
+            )
         pin, _ = CheckpointEntry.objects.get_or_create(
             run_id=self._root, name=f"pinned/{play.pk}", defaults={"value": play.live_id}
         )

@@ -130,7 +130,7 @@ def _answer(name: str, digest: str, found: tuple[Any, ...] | None) -> ReceiptSta
     assert found is not None
     status, done_with, output = found
     if status != "completed":
-        return _refused(f"{name} is running already: two calls of one name at once")
+        return _refused(f"{name} is running already: give each of two calls at once its own name")
     if done_with != digest:
         return _refused(f"{name} was done before with another input: give the call another name")
     return {"state": "completed", "output": output, "error": ""}

@@ -100,7 +100,9 @@ class MemoryReceipts:
         if found is not None and found.status == "completed":
             return _answer(name, found, input_digest)
         if found is not None and found.status == "claimed" and found.epoch == self._epoch:
-            return refused(f"{name} is running already: two calls of one name at once")
+            return refused(
+                f"{name} is running already: give each of two calls at once its own name"
+            )
         self._run.receipts[name] = MemoryReceipt(input_digest, self._epoch)
         return {"state": "claimed", "output": None, "error": ""}
 

@@ -33,7 +33,9 @@ class MemoryLibrary:
 
     async def play(self, name: str) -> dict[str, Json]:
         if name not in self.plays:
-            raise PlayError(f"there is no play called {name!r}")
+            raise PlayError(
+                f"there is no play {name!r} in this workspace: upload it, or mend its name"
+            )
         return self.plays[name]
 
     async def upload(self, ref: str, offset: int, n: int, dialect: dict[str, Json]) -> UploadPage:

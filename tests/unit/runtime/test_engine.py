@@ -209,7 +209,7 @@ async def test_a_csv_can_be_renamed_narrowed_and_read_in_pages(world: Any) -> No
     [
         ({"rename": {"no": "x"}}, "no column 'no' to rename; the file has n, m"),
         ({"columns": ["no"]}, "no column 'no'; the file has n, m"),
-        ({"rename": {"n": "m"}}, "two columns have one name"),
+        ({"rename": {"n": "m"}}, "two columns are named"),
     ],
 )
 async def test_columns_that_a_csv_does_not_have_are_told(

@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -43,7 +44,8 @@ class Run(models.Model):
     ``limits`` is the run's own copy of its profile's limits. ``retry_of`` and ``selection`` (which
     rows and fields) make a retry. ``fresh_after``: ledger answers older than this are too old for
     this run. ``sequence`` grows with each commit. ``left_out`` names providers that a person
-    excluded.
+    excluded. ``writes`` are marks of the engine's newest commits, by which one whose answer was lost
+    is found again.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -73,6 +75,7 @@ class Run(models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     queued_at = models.DateTimeField(default=timezone.now)
+    writes = ArrayField(models.BigIntegerField(), null=True)
 
     class Meta:
         ordering = ["-created_at"]

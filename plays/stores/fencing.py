@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -56,7 +57,7 @@ class Turn:
     def __init__(self, participant: Participant) -> None:
         self.participant = participant
         self.sequence = 0
-        self.transaction = ""
+        self.mark = secrets.randbits(63)
 
     async def number(self, counters: Mapping[str, int] | None = None) -> int:
         """Take the run's next number and add ``counters``. Raises LeaseLost, or Again.
@@ -67,13 +68,14 @@ class Turn:
             "run": self.participant.run,
             "epoch": self.participant.epoch,
             "counters": json_text(counters or {}),
+            "mark": self.mark,
         }
         await self.cursor.execute(_NUMBER_COUNTING if counters else _NUMBER, told)
         taken = await self.cursor.fetchone()
         if taken is None:
             await self._refuse(told)
             raise Again
-        self.sequence, self.transaction = taken
+        (self.sequence,) = taken
         return self.sequence
 
     async def count(self, counters: Mapping[str, int]) -> None:
@@ -142,23 +144,24 @@ class RunWriter:
             ):
                 done.append(await work(turn))
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            if not await self._was_committed(turn.transaction):
+            if not (turn.sequence and await self._was_committed(turn)):
                 raise Again from error
         except psycopg.Error as error:
             raise HostFailed(_refusal(error, "write")) from error
         return done[0]
 
-    async def _was_committed(self, transaction: str) -> bool:
-        """Ask what became of a transaction, for as long as the server gives no answer."""
-        while transaction:
+    async def _was_committed(self, turn: Turn) -> bool:
+        """Look for a transaction's mark, for as long as the server gives no answer.
+
+        Its number would not do, nor PostgreSQL's: after a crash others get the same ones.
+        """
+        told = {"run": self.participant.run, "mark": turn.mark}
+        while True:
             with contextlib.suppress(psycopg.OperationalError, psycopg.InterfaceError):
                 async with self.pool.connection() as connection:
-                    found = await connection.execute(_STATUS, [transaction])
-                    (status,) = await found.fetchone() or (None,)
-                if status != "in progress":
-                    return bool(status == "committed")
+                    found = await (await connection.execute(_IS_MARKED, told)).fetchone()
+                return bool(found and found[0])
             await asyncio.sleep(RETRY_SECONDS)
-        return False
 
 
 def _refusal(error: psycopg.Error, what: str) -> str:
@@ -178,13 +181,16 @@ _FENCE = """
         WHERE p.run_id = %(run)s AND p.role = 'engine' AND p.epoch = %(epoch)s
             AND p.lease_until > clock_timestamp()
     )
-    RETURNING sequence, pg_current_xact_id()::text"""
+    RETURNING sequence"""
+
+# More marks than commits that can be made while one is looked up.
+_TAKEN = "sequence = sequence + 1, writes = (%(mark)s::bigint || writes)[1:100]"
 
 # S608 below: the statements are put together from the constants above.
-_NUMBER = f"UPDATE plays_run SET sequence = sequence + 1 {_FENCE}"  # noqa: S608
+_NUMBER = f"UPDATE plays_run SET {_TAKEN} {_FENCE}"  # noqa: S608
 
 _NUMBER_COUNTING = f"""
-UPDATE plays_run SET sequence = sequence + 1, counters = {_ADDED} {_FENCE}
+UPDATE plays_run SET {_TAKEN}, counters = {_ADDED} {_FENCE}
 """  # noqa: S608
 
 _COUNT = f"UPDATE plays_run SET counters = {_ADDED} WHERE id = %(run)s"  # noqa: S608
@@ -196,4 +202,5 @@ _IS_CURRENT = """
 
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
-_STATUS = "SELECT pg_xact_status(%s::xid8)"
+# The lock is waited for: the transaction that is looked for may not be over yet.
+_IS_MARKED = "SELECT %(mark)s = ANY(writes) FROM plays_run WHERE id = %(run)s FOR UPDATE"

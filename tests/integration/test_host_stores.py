@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 
-from plays.stores import open_pool
+from plays.stores import RunWriter, open_pool
+from plays.stores.fencing import Turn
 from plays.stores.known import _JOIN_WHOLE, _KNOWN, _MATCH
 from runtime.errors import HostFailed
 from tests.contract.forms import change, frame_form, group, new_rows
@@ -120,3 +122,30 @@ async def test_earlier_rows_are_matched_in_one_pass_whatever_the_planner_believe
         plan = str(await (await connection.execute(f"EXPLAIN {_MATCH}", told)).fetchall())
     assert "plays_rowstate" in plan
     assert "Nested Loop" not in plan
+
+
+async def test_a_commit_that_a_crash_undid_is_done_again_whoever_has_its_numbers_now(
+    world: PostgresWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # case C1
+    ports, _ = await mine(world)
+    commit = psycopg.AsyncTransaction._exit_gen
+    others: list[str] = []
+
+    def undone(transaction: Any, *told: Any) -> Any:
+        monkeypatch.setattr(psycopg.AsyncTransaction, "_exit_gen", commit)
+        yield from commit(transaction, psycopg.OperationalError, psycopg.OperationalError(), None)
+        raise psycopg.OperationalError("the server crashed")
+
+    was_committed = RunWriter._was_committed
+
+    async def asked_late(writer: RunWriter, turn: Turn) -> bool:
+        await ports.records.commit(group(counters={"others": 1}))
+        others.append("took the number")
+        return await was_committed(writer, turn)
+
+    monkeypatch.setattr(psycopg.AsyncTransaction, "_exit_gen", undone)
+    monkeypatch.setattr(RunWriter, "_was_committed", asked_late)
+    await ports.records.commit(group(counters={"requests": 1}))
+    assert others == ["took the number"]
+    assert (await world.run("mine"))["counters"]["requests"] == 1

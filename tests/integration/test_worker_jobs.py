@@ -27,3 +27,10 @@ def test_job_after_job_works_and_leaves_no_row_in_valkey(
     assert len(jobs) == RUNS
     assert all(valkey.ttl(name) > 0 for name in jobs)
     assert not [name for name, what in held.items() if b"tidehaven" in name + what]
+
+
+def test_no_two_workers_have_one_name() -> None:
+    # case C3
+    from plays.workers import worker_name
+
+    assert len({worker_name() for _ in range(100)}) == 100

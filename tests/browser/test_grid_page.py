@@ -88,7 +88,7 @@ def test_of_200_columns_only_those_in_sight_are_drawn(
     window = open_run(fake)
     expect(window.cell(1, "column_0")).to_have_text("0")
     assert window.page.locator(".ag-cell").count() < 1_000
-    assert window.page.locator("[aria-colcount]").first.get_attribute("aria-colcount") == "203"
+    assert window.page.locator("[aria-colcount]").first.get_attribute("aria-colcount") == "204"
 
 
 # case G4
@@ -281,3 +281,38 @@ def test_the_speed_is_that_of_the_last_minute_and_a_pause_does_not_lower_it(
     assert window.page.evaluate(PACE) == [
         NONE, "10 rows/s", NONE, NONE, "10 rows/s", "1 rows/s"
     ]  # fmt: skip
+
+
+def test_chosen_rows_are_asked_again_also_those_that_are_out_of_sight(
+    open_run: OpenRun, workspace: Workspace
+) -> None:
+    fake = make_run(workspace, status="completed")
+    fake.add_map(20_000)
+    window = open_run(fake)
+    window.page.locator('.ag-row[row-id="2"] .ag-selection-checkbox input').click()
+    window.jump(18_001)
+    window.page.locator('.ag-row[row-id="18000"] .ag-selection-checkbox input').click()
+    window.page.keyboard.press("ArrowDown")
+    window.page.keyboard.press("Space")
+    retry = window.page.get_by_role("button", name="Retry 3 rows")
+    expect(retry).to_be_visible()
+    expect(window.part("panel")).to_be_hidden()
+
+    retry.click()
+
+    window.page.wait_for_url(lambda url: str(fake.run.pk) not in url)
+    assert fake.run.retries.get().selection == {"rows": [2, 18_000, 18_001], "fields": None}
+
+
+def test_rows_of_a_run_that_goes_on_cannot_be_chosen(
+    open_run: OpenRun, workspace: Workspace
+) -> None:
+    fake = make_run(workspace)
+    fake.add_map(10)
+    window = open_run(fake)
+    expect(window.cell(1, "domain")).to_be_visible()
+    expect(window.page.locator(".ag-selection-checkbox")).to_have_count(0)
+    fake.set(status="completed")
+    fake.touch({})
+    window.page.reload()
+    expect(window.page.locator(".ag-selection-checkbox").first).to_be_visible()

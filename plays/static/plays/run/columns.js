@@ -6,6 +6,7 @@ import { ColumnHead } from "./columnhead.js";
 import { cellOf } from "./rows.js";
 
 export const ROW_NUMBER = "#row";
+export const CHOICE = "ag-Grid-SelectionColumn";
 
 const WIDTHS = { input: 140, filled: 240, field: 260, part: 190 };
 
@@ -66,7 +67,8 @@ export class Arrangement {
   }
 
   save(api) {
-    const state = api.getColumnState().map(({ colId, width, hide, pinned }) => {
+    const columns = api.getColumnState().filter(({ colId }) => colId !== CHOICE);
+    const state = columns.map(({ colId, width, hide, pinned }) => {
       return { colId, width, hide, pinned };
     });
     localStorage.setItem(this.#key, JSON.stringify(state));

@@ -3,16 +3,17 @@
 // Patches change cells where they stand. They never move the scroll position, the focus or the
 // order, and never cause a request.
 
-import { Arrangement, columnDefinitions, ROW_NUMBER } from "./columns.js";
+import { Arrangement, CHOICE, columnDefinitions, ROW_NUMBER } from "./columns.js";
 import { applyPatch, fromPage } from "./rows.js";
 import { gridTheme } from "./theme.js";
 
 const BLOCK = 100;
 const VIEW_REST = 60;
+const CHOOSING = { mode: "multiRow", headerCheckbox: false, enableClickSelection: false };
 
 export class RunGrid {
   // on: open(place), focus(place), copy(place), counted(found, total, query), failed(error),
-  // view(rows, isPlain)
+  // view(rows, isPlain), chosen(positions)
   constructor(host, frame, { api, nonce, on }) {
     this.frame = frame;
     this.on = on;
@@ -39,6 +40,14 @@ export class RunGrid {
     this.frame = frame;
     for (const [name, head] of this.heads) head.update(frame.fields[name]);
     if (grew && this.isPlain) this.grid.setRowCount(frame.total, true);
+  }
+
+  // Whether rows can be chosen, to be asked again.
+  letChoose(isPossible) {
+    if (this.isChoosing === isPossible) return;
+    this.isChoosing = isPossible;
+    if (!isPossible) this.grid.deselectAll();
+    this.grid.setGridOption("rowSelection", isPossible ? CHOOSING : undefined);
   }
 
   // Gives the rows that changed, so that an open panel may look again.
@@ -97,7 +106,7 @@ export class RunGrid {
   jump(number, column) {
     const index = Math.min(Math.max(1, number), this.#length()) - 1;
     this.grid.ensureIndexVisible(index, "middle");
-    const target = column ?? this.grid.getAllDisplayedColumns()[0].getColId();
+    const target = column ?? ROW_NUMBER;
     if (column) this.grid.ensureColumnVisible(column);
     this.grid.setFocusedCell(index, target);
   }
@@ -158,8 +167,16 @@ export class RunGrid {
       theme: gridTheme(),
       styleNonce: nonce,
       columnDefs: columnDefinitions(this.frame, shared),
-      defaultColDef: { resizable: true, sortable: true, minWidth: 70 },
+      defaultColDef: {
+        resizable: true,
+        sortable: true,
+        minWidth: 70,
+        // Elsewhere than in the column of choices, the space bar opens a cell.
+        suppressKeyboardEvent: ({ event, column }) => event.key === " " && column.getColId() !== CHOICE,
+      },
       rowModelType: "infinite",
+      selectionColumnDef: { pinned: "left", width: 40, suppressHeaderMenuButton: true },
+      onSelectionChanged: () => this.#chosen(),
       infiniteInitialRowCount: this.frame.total,
       cacheBlockSize: BLOCK,
       cacheOverflowSize: 0,
@@ -185,6 +202,11 @@ export class RunGrid {
     };
   }
 
+  #chosen() {
+    const positions = this.grid.getSelectedNodes().map((node) => Number(node.id));
+    this.on.chosen(positions.sort((a, b) => a - b));
+  }
+
   #viewport(first, last) {
     this.span = { first, last };
     this.#viewSoon();
@@ -203,7 +225,7 @@ export class RunGrid {
 
   #place(row, colId) {
     const column = this.frame.columns.find((one) => one.name === colId);
-    return { row, column: colId === ROW_NUMBER ? null : column };
+    return { row, column: column ?? null };
   }
 
   #open(event) {
@@ -217,7 +239,7 @@ export class RunGrid {
   }
 
   #key({ event, data, column }) {
-    if (!data) return;
+    if (!data || (event.key === " " && column.getColId() === CHOICE)) return;
     const place = this.#place(data, column.getColId());
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();

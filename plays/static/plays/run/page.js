@@ -61,6 +61,7 @@ class RunPage {
       jump: (number) => this.grid?.jump(number),
       clear: () => this.#clear(),
       refresh: () => this.grid?.reload(),
+      retry: (rows) => this.#act("retry", { rows, fields: null }),
     });
     this.waits = new WaitList(this.snapshot.urls.waits, {
       place: () => this.#openPlace(),
@@ -130,6 +131,7 @@ class RunPage {
     if (!isReady) return;
     if (this.grid) this.grid.update(this.frame);
     else this.#makeGrid();
+    this.grid.letChoose(this.snapshot.may_act && !this.run.is_live);
   }
 
   #makeGrid() {
@@ -144,6 +146,7 @@ class RunPage {
         counted: (found, total, query) => this.toolbar.counted(found, total, query),
         failed: (error) => toast(error.message, "error"),
         view: (rows, isPlain) => this.view.show(this.frame.id, rows, isPlain),
+        chosen: (positions) => this.toolbar.chosen(positions),
       },
     });
   }

@@ -1,13 +1,13 @@
 // What stands above the grid: search, the number of rows that fit, going to a row, columns.
 
 import { button, element, find, setText, show } from "./dom.js";
-import { clock, count } from "./format.js";
-import { ROW_NUMBER } from "./columns.js";
+import { clock, count, plural } from "./format.js";
+import { CHOICE, ROW_NUMBER } from "./columns.js";
 
 const TYPING = 300;
 
 export class Toolbar {
-  // on: search(text), jump(number), clear(), refresh(), columns()
+  // on: search(text), jump(number), clear(), refresh(), columns(), retry(positions)
   constructor(on) {
     this.on = on;
     this.search = find("search");
@@ -23,6 +23,7 @@ export class Toolbar {
       on.clear();
     });
     find("refresh").addEventListener("click", () => on.refresh());
+    find("retry-chosen").addEventListener("click", () => on.retry(this.positions));
   }
 
   forFrame(frame) {
@@ -30,6 +31,7 @@ export class Toolbar {
     this.jump.max = String(frame.total);
     this.jump.placeholder = `Go to row 1–${count(frame.total)}`;
     this.counted(frame.total, frame.total, null);
+    this.chosen([]);
   }
 
   // How many rows the query found; of a sorted or filtered list also when it was made.
@@ -40,6 +42,13 @@ export class Toolbar {
     show(find("clear"), query !== null);
     this.asOf = query ? Date.now() : null;
     show(find("refresh"), false);
+  }
+
+  // The rows that a person chose, by position.
+  chosen(positions) {
+    this.positions = positions;
+    show(find("retry-chosen"), positions.length > 0);
+    setText(find("retry-chosen-count"), plural(positions.length, "row"));
   }
 
   // Rows changed since the list was sorted or filtered: they stay where they are until asked.
@@ -65,7 +74,7 @@ export class ColumnChooser {
   fill(grid, arrangement) {
     const items = grid
       .getAllGridColumns()
-      .filter((column) => column.getColId() !== ROW_NUMBER)
+      .filter((column) => ![ROW_NUMBER, CHOICE].includes(column.getColId()))
       .map((column) => item(grid, column, () => arrangement.save(grid)));
     const reset = button("Reset columns", {
       onclick: () => {

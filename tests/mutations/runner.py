@@ -1,7 +1,7 @@
 """Runs tests on trees of changed engines, each tree in a process of its own: ``python runner.py ROOT``.
 
-``ROOT/trees.json`` gives, by folder below ROOT, the tests that run with the ``runtime`` in that folder. Prints
-the exit codes of pytest as JSON. pytest is loaded once and forked, so that a test costs what it takes.
+``ROOT/trees.json`` gives, by folder below ROOT, the tests that run with the ``runtime`` in that folder.
+Prints the exit codes of pytest as JSON. pytest is loaded once and forked, so that a test costs what it takes.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ async def _run(ports: MemoryPorts, play: Play) -> dict[str, Json]:
         play, ports, form, digest_of=code_digest, load=lambda found: (found["play"], code_digest)
     )
     outcome = await engine.run({"rows": "upload:1"})
-    sent = [each for each in ports.gateway.requests[before:]]
+    sent = ports.gateway.requests[before:]
     names |= {member["name"] for request in sent for member in request.members}
     names |= {*ports.run.receipts, *ports.run.boundaries}
     return {

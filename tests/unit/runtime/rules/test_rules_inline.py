@@ -182,6 +182,7 @@ async def test_a_list_is_as_many_values_as_it_has(world: Any) -> None:
 async def test_a_blank_value_is_a_miss_from_a_tool_and_from_code_alike(
     world: Any, blank: Any
 ) -> None:
+    # case E11
     # rule 9.7
     spec = emails(
         tool_step("tool", "a"), code_step("code", lambda given, ctx: blank), tool_step("last", "b")

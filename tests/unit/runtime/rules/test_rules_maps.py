@@ -206,6 +206,7 @@ def double_or_fail(bad: set[int]) -> Any:
 async def test_the_result_holds_the_rows_that_ran_and_those_that_were_known_in_input_order(
     world: Any,
 ) -> None:
+    # case C11
     # rule 5.12, 5.13
     rows = [{"n": number} for number in range(6)]
     here = world()

@@ -101,6 +101,7 @@ async def test_plain_code_is_found_out_by_running_it(world: Any, make_tool: Any)
 
 
 async def test_an_error_in_plain_code_is_its_steps_and_the_other_rows_go_on(world: Any) -> None:
+    # case C12
     # rule 7.7
     here = world(rows=[{"n": str(number)} for number in range(5)])
     await here.run(mapped(("before", 1), ("inverse", lambda row: 6 / (int(row["n"]) - 2))))

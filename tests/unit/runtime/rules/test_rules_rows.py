@@ -126,6 +126,7 @@ async def test_a_rows_key_is_made_once_of_its_input(world: Any) -> None:
 
 
 async def test_a_row_that_comes_back_with_its_fields_filled_is_the_same_row(world: Any) -> None:
+    # case E12
     # rule 6.17
     here = world()
     await here.run(mapped(("email", "e"), ("_x", 1), rows=[{"n": "a"}]))

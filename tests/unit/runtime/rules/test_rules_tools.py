@@ -28,6 +28,7 @@ async def ask(ctx: Context, key: str, number: str, name: str = "finder") -> Any:
 
 
 async def test_a_call_at_the_top_is_known_by_its_id_and_input_in_any_order(world: Any) -> None:
+    # case P2
     # rule 10.2
     def asking(*numbers: str) -> Any:
         return top(lambda ctx: answers(ctx, *numbers))

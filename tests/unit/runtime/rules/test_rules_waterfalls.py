@@ -235,6 +235,7 @@ def down(given: Any) -> MemberOutcome:
 
 
 async def test_every_reason_is_told_where_nobody_had_a_value(world: Any) -> None:
+    # case E4
     # rule 8.14
     @top
     async def finding(ctx: Context) -> Any:

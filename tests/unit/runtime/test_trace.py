@@ -296,7 +296,7 @@ async def test_a_run_that_goes_on_counts_nothing_twice(world: Any, make_tool: An
 
 
 async def test_counts_belong_to_one_map(world: Any, make_tool: Any) -> None:
-    # rule 6.10, 14.2
+    # rule 6.3, 6.10, 14.2
     async def two(ctx: Context) -> Any:
         await ctx.map("many", numbered(30)).step("a", asking("look")).run()
         return await ctx.map("few", numbered(2)).step("a", asking("look")).run()
@@ -305,6 +305,7 @@ async def test_counts_belong_to_one_map(world: Any, make_tool: Any) -> None:
     await here.run(top(two))
     many, few, _ = here.trace()
     assert (many["counts"], few["counts"]) == ({"completed": 30}, {"completed": 2})
+    assert here.ports.run.counters["rows"] == here.ports.run.counters["rows_done"] == 32
     assert [step["counts"] for step in few["steps"]] == [{"completed": 2}]
     assert here.logs()[-2:] == [
         "map 'few': 2 rows, 1 field, table top_few",

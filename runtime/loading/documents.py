@@ -22,7 +22,8 @@ Path = tuple[str | int, ...]
 
 MAX_VALUES = 20_000
 MAX_DEPTH = 40
-NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+([eE][+-]\d+)?)?")
+"""What is a number in YAML 1.1 and 1.2 alike: 1E5 is text in one of them, and programs write it so."""
 DIGITS, DIGITS_SHOWN = 300, 20
 WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from runtime.identity import safe_name
@@ -112,6 +112,8 @@ PLAIN_JSON = st.recursive(
 
 
 @given(PLAIN_JSON)
+@example("0E0")
+@example("-1.5e3")
 def test_yaml_that_another_program_wrote_is_read_as_it_is(value: Any) -> None:
     text = yaml.safe_dump(value, allow_unicode=True, default_flow_style=False)
     assert read_document(text, "p.yaml").value == value

@@ -73,6 +73,8 @@ class Admission:
     async def _claim(self, admitter: Worker) -> list[ClaimedRow]:
         admitter.wait()
         await self._room()
+        if self._session.halt.stop:
+            await asyncio.get_running_loop().create_future()  # until the halt cancels it
         admitter.resume()
         while not (claimed := await self._next(self._free())):
             if not self._active:

@@ -24,6 +24,7 @@ from plays.playhost.host import PlayDied, PlayHost
 from plays.playhost.journal import Hints, Journal
 from plays.playhost.library import StoredLibrary
 from plays.playhost.orm import OrmThread
+from plays.playhost.tasks import end_all
 from plays.playhost.ticket import Ticket, ticket_of
 from plays.services.leases import run_reclaim, runs_are_queued
 from plays.stores import (
@@ -219,12 +220,9 @@ async def _background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        ended = await asyncio.gather(*tasks, return_exceptions=True)
-    for error in ended:
-        if isinstance(error, Exception):
-            raise error
+        errors = await end_all(tasks)
+    for error in errors:
+        raise error
 
 
 def _may_go_on(outcome: RunOutcome) -> bool:

@@ -17,6 +17,7 @@ from plays.playhost.process import (
     play_process,
 )
 from plays.playhost.serving import PortServer
+from plays.playhost.tasks import end_all
 from plays.playhost.ticket import Ticket
 from plays.stores.fencing import LeaseLost
 from runtime.engine import RunOutcome
@@ -24,6 +25,9 @@ from runtime.errors import HostGone
 from runtime.events import Request, RunStatus, StopReason
 
 Json = Any
+
+START_SECONDS = 30.0
+"""How long a process may take until it says what keeps it apart."""
 
 GRACE_SECONDS = {Request.PAUSE: 30.0, Request.CANCEL: 30.0, Request.LEASE_LOST: 1.0}
 """How long an engine may take to stop before its process is killed."""
@@ -97,7 +101,12 @@ class PlayHost:
                 raise PlayDied(died, has_progress=server.progress > 0) from None
 
     async def _served(self, server: PortServer, channel: Channel, now: float) -> RunOutcome:
-        greeting = await server.greeting()
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                greeting = await server.greeting()
+        except TimeoutError:
+            told = f"it did not start within {START_SECONDS:g} s"
+            raise PlayDied(told, has_progress=False) from None
         if "refused" in greeting:
             return _refused(greeting["refused"])
         self._say(levels.sentence(greeting), "info")
@@ -131,9 +140,7 @@ class PlayHost:
         try:
             yield
         finally:
-            for watch in watches:
-                watch.cancel()
-            await asyncio.gather(*watches, return_exceptions=True)
+            await end_all(watches)
 
     async def _obeyed(self, channel: Channel) -> None:
         asked = Request(await self._ports.signals.requested())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from plays.models import Boundary, Role, Run, Workspace
 from plays.services import waittokens
@@ -100,6 +100,29 @@ def test_a_person_answers_in_the_page_and_sees_the_cells_fill(
     window.expect_cell(3, "greeting", "completed", "true")
     expect(waits).to_be_hidden()
     expect(window.part("status")).to_have_text("Completed", timeout=MINUTE)
+
+
+@pytest.mark.timeout(180)
+def test_a_form_opened_while_the_list_reloads_stays_open(
+    product: LiveProduct, run: Run, context: BrowserContext
+) -> None:
+    window = window_of(run, product, context, Role.RUNNER)
+    waits, page = window.part("waits"), window.page
+    window.part("waits-toggle").click()
+    grace = waits.get_by_role("listitem").filter(has_text="How is Grace greeted?")
+    expect(grace).to_be_visible()
+
+    reloads: list[Route] = []
+    page.route(lambda address: address.endswith("/waits/"), lambda route: reloads.append(route))
+    with page.expect_request(lambda request: request.url.endswith("/waits/")):
+        at_once([lambda: wait_answer(Boundary.objects.get(run=run, event="greet:Alan"), True)])
+    grace.get_by_role("button", name="Answer").click()
+    expect(grace.get_by_role("button", name="Yes")).to_be_visible()
+    with page.expect_response(lambda response: response.url.endswith("/waits/")):
+        reloads[0].continue_()
+    page.unroute_all(behavior="wait")
+    grace.get_by_role("button", name="Yes").click()
+    window.expect_cell(3, "greeting", "completed", "true")
 
 
 def answer_outside(context: BrowserContext, product: LiveProduct, wait: Boundary) -> None:

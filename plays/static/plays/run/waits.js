@@ -47,21 +47,23 @@ export class WaitList {
   #loadSoon() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      const isFilledIn = this.body.querySelector(".wait-form form");
-      if (this.isOpen && !this.root.hidden && !isFilledIn) this.#load(this.page);
+      if (this.isOpen && !this.root.hidden && !this.#isFilledIn) this.#load(this.page, true);
     }, SETTLE);
   }
 
-  async #load(page) {
+  get #isFilledIn() {
+    return this.body.querySelector(".wait-form form, [aria-busy=true]") !== null;
+  }
+
+  // A reload that nobody asked for gives way to a form opened meanwhile, and to any later load.
+  async #load(page, isReload = false) {
     this.page = page;
+    const number = (this.loads = (this.loads ?? 0) + 1);
+    const list = await part(page).catch(failure);
+    if (number !== this.loads || (isReload && this.#isFilledIn)) return;
     const had = this.body.contains(document.activeElement);
-    try {
-      const list = await part(page);
-      this.body.replaceChildren(list);
-      if (had) this.toggle.focus();
-    } catch (error) {
-      this.body.replaceChildren(element("p", { class: "panel-error" }, error.message));
-    }
+    this.body.replaceChildren(list);
+    if (had) this.toggle.focus();
   }
 
   #click(event) {
@@ -90,18 +92,20 @@ export class WaitList {
       this.#loadSoon();
       return;
     }
-    try {
-      body.replaceChildren(await part(button.dataset.waitOpen));
-      focusForm(body);
-    } catch (error) {
-      body.replaceChildren(element("p", { class: "panel-error" }, error.message));
-    }
+    body.setAttribute("aria-busy", "true");
+    body.replaceChildren(await part(button.dataset.waitOpen).catch(failure));
+    body.removeAttribute("aria-busy");
+    focusForm(body);
   }
 
   #answered(wait) {
     focusForm(document.getElementById(`wait-${wait}`) ?? this.body);
     this.on.answered();
   }
+}
+
+function failure(error) {
+  return element("p", { class: "panel-error" }, error.message);
 }
 
 function summary({ open, sleeping }) {
